@@ -2,15 +2,15 @@
 
 namespace tensorfleet::api {
 
-std::string FormatTime(absl::Time time) {
+std::string ToTimestamp(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", time, absl::UTCTimeZone());
 }
 
-std::string FormatMicroTime(absl::Time time) {
+std::string ToMicroTimestamp(absl::Time time) {
   return absl::FormatTime("%Y-%m-%dT%H:%M:%E6SZ", time, absl::UTCTimeZone());
 }
 
-std::optional<absl::Time> ParseTime(absl::string_view text) {
+std::optional<absl::Time> ParseTimestamp(absl::string_view text) {
   absl::Time time;
   // Abseil would also take "infinite-past" and leading blanks.
   if (text.empty() || text[0] < '0' || text[0] > '9') return std::nullopt;
