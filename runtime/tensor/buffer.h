@@ -85,7 +85,7 @@ BufferRef WrapHostBuffer(void* data, size_t size, std::function<void()> release)
 void SetMaxHostBufferBytes(size_t bytes);
 size_t MaxHostBufferBytes();
 
-// Bytes in live host buffers now, and the most at any one time so far.
+// Bytes in live host buffers of over 1 KiB.
 int64_t HostBytesInUse();
 
 }  // namespace tensorfleet

@@ -8,11 +8,9 @@
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/tensor/dtype.h"
+#include "runtime/tensor/tensor.h"
 
 namespace tensorfleet {
-
-class Tensor;
 
 // What a variant is on the wire (tensorflow.VariantTensorDataProto).
 struct VariantData {

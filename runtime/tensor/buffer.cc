@@ -1,0 +1,138 @@
+#include "runtime/tensor/buffer.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace tensorfleet {
+namespace {
+
+std::atomic<size_t> g_max_bytes{size_t{64} << 30};
+std::atomic<int64_t> g_bytes_in_use{0};
+
+// The object sits in front of its data, in one block.
+constexpr size_t kHeader = kBufferAlignment;
+
+// Small blocks come in a few sizes and are kept per thread: a scalar step then never meets malloc. A thread
+// keeps at most kMaxKept blocks of a size, so a producer and a consumer on two threads cannot pile them up.
+constexpr size_t kClassBytes[] = {64, 256, 1024};
+constexpr int kNumClasses = 3;
+constexpr int kMaxKept = 512;
+
+struct FreeBlock {
+  FreeBlock* next;
+};
+
+struct FreeLists {
+  FreeBlock* head[kNumClasses] = {};
+  int count[kNumClasses] = {};
+  ~FreeLists() {
+    for (FreeBlock* block : head) {
+      while (block != nullptr) std::free(std::exchange(block, block->next));
+    }
+  }
+};
+
+// Trivially destructible, so it stays readable while a thread ends and its last tensors die.
+thread_local bool t_lists_gone = false;
+
+FreeLists* ThreadLists() {
+  struct Holder {
+    FreeLists lists;
+    ~Holder() { t_lists_gone = true; }
+  };
+  if (__builtin_expect(t_lists_gone, 0)) return nullptr;
+  thread_local Holder holder;
+  return &holder.lists;
+}
+
+int SizeClass(size_t size) {
+  for (int c = 0; c < kNumClasses; ++c) {
+    if (size <= kClassBytes[c]) return c;
+  }
+  return -1;
+}
+
+void* AllocateBlock(size_t size, int size_class) {
+  if (size_class >= 0) {
+    FreeLists* lists = ThreadLists();
+    if (lists != nullptr && lists->head[size_class] != nullptr) {
+      FreeBlock* block = lists->head[size_class];
+      lists->head[size_class] = block->next;
+      --lists->count[size_class];
+      return block;
+    }
+    size = kClassBytes[size_class];
+  }
+  const size_t rounded = (kHeader + size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  return std::aligned_alloc(kBufferAlignment, rounded);
+}
+
+void FreeBlockOfClass(void* block, int size_class) {
+  FreeLists* lists = size_class >= 0 ? ThreadLists() : nullptr;
+  if (lists == nullptr || lists->count[size_class] >= kMaxKept) {
+    std::free(block);
+    return;
+  }
+  auto* free_block = static_cast<FreeBlock*>(block);
+  free_block->next = lists->head[size_class];
+  lists->head[size_class] = free_block;
+  ++lists->count[size_class];
+}
+
+class HostBuffer final : public Buffer {
+ public:
+  static HostBuffer* Make(size_t size) {
+    const int size_class = SizeClass(size);
+    void* block = AllocateBlock(size, size_class);
+    if (block == nullptr) return nullptr;
+    // Small buffers are too many to count one by one.
+    if (size_class < 0) g_bytes_in_use.fetch_add(size, std::memory_order_relaxed);
+    return new (block) HostBuffer(static_cast<char*>(block) + kHeader, size, size_class);
+  }
+
+ private:
+  HostBuffer(void* data, size_t size, int size_class) : Buffer(data, size), class_(size_class) {}
+  void Destroy() override {
+    const int size_class = class_;
+    if (size_class < 0) g_bytes_in_use.fetch_sub(size(), std::memory_order_relaxed);
+    this->~HostBuffer();
+    FreeBlockOfClass(this, size_class);
+  }
+  const int class_;
+};
+static_assert(sizeof(HostBuffer) <= kHeader);
+
+class WrappedBuffer final : public Buffer {
+ public:
+  WrappedBuffer(void* data, size_t size, std::function<void()> release)
+      : Buffer(data, size), release_(std::move(release)) {}
+
+ private:
+  void Destroy() override {
+    release_();
+    delete this;
+  }
+  std::function<void()> release_;
+};
+
+}  // namespace
+
+StatusOr<BufferRef> AllocateHostBuffer(size_t size) {
+  if (size > g_max_bytes.load(std::memory_order_relaxed)) {
+    return ResourceExhausted("a tensor of ", size, " bytes is over the limit of ",
+                             g_max_bytes.load(), " bytes for one tensor");
+  }
+  HostBuffer* buffer = HostBuffer::Make(size);
+  if (buffer == nullptr) return ResourceExhausted("out of memory allocating ", size, " bytes");
+  return BufferRef::Adopt(buffer);
+}
+
+BufferRef WrapHostBuffer(void* data, size_t size, std::function<void()> release) {
+  return BufferRef::Adopt(new WrappedBuffer(data, size, std::move(release)));
+}
+
+void SetMaxHostBufferBytes(size_t bytes) { g_max_bytes = bytes; }
+size_t MaxHostBufferBytes() { return g_max_bytes; }
+int64_t HostBytesInUse() { return g_bytes_in_use; }
+
+}  // namespace tensorfleet

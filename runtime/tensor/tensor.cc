@@ -1,0 +1,247 @@
+#include "runtime/tensor/tensor.h"
+
+#include <Eigen/Core>
+
+#include "absl/strings/escaping.h"
+#include "runtime/tensor/resource_handle.h"
+#include "runtime/tensor/variant.h"
+
+namespace tensorfleet {
+namespace {
+
+// Elements with constructors live in a buffer that destroys them.
+template <typename T>
+class ObjectBuffer final : public Buffer {
+ public:
+  static BufferRef Make(int64_t count) {
+    T* objects = new (std::nothrow) T[count];
+    if (objects == nullptr) return BufferRef();
+    return BufferRef::Adopt(new ObjectBuffer(objects, count));
+  }
+
+ private:
+  ObjectBuffer(T* objects, int64_t count) : Buffer(objects, count * sizeof(T)), objects_(objects) {}
+  void Destroy() override {
+    delete[] objects_;
+    delete this;
+  }
+  T* const objects_;
+};
+
+BufferRef MakeObjectBuffer(DType dtype, int64_t count) {
+  switch (dtype) {
+    case DType::kString: return ObjectBuffer<std::string>::Make(count);
+    case DType::kResource: return ObjectBuffer<ResourceHandle>::Make(count);
+    case DType::kVariant: return ObjectBuffer<Variant>::Make(count);
+    default: return BufferRef();
+  }
+}
+
+template <typename T>
+std::string FormatElement(const T& v) {
+  return absl::StrCat(v);
+}
+std::string FormatElement(bool v) { return v ? "1" : "0"; }
+std::string FormatElement(int8_t v) { return absl::StrCat(static_cast<int>(v)); }
+std::string FormatElement(uint8_t v) { return absl::StrCat(static_cast<int>(v)); }
+std::string FormatElement(const std::string& v) { return absl::CEscape(v); }
+std::string FormatElement(Eigen::half v) { return absl::StrCat(static_cast<float>(v)); }
+std::string FormatElement(Eigen::bfloat16 v) { return absl::StrCat(static_cast<float>(v)); }
+template <typename T>
+std::string FormatElement(const std::complex<T>& v) {
+  return absl::StrCat("(", v.real(), ",", v.imag(), ")");
+}
+std::string FormatElement(QInt8 v) { return absl::StrCat(static_cast<int>(v.value)); }
+std::string FormatElement(QUInt8 v) { return absl::StrCat(static_cast<int>(v.value)); }
+std::string FormatElement(QInt16 v) { return absl::StrCat(v.value); }
+std::string FormatElement(QUInt16 v) { return absl::StrCat(v.value); }
+std::string FormatElement(QInt32 v) { return absl::StrCat(v.value); }
+std::string FormatElement(Int4 v) { return absl::StrCat(static_cast<int>(v.value)); }
+std::string FormatElement(UInt4 v) { return absl::StrCat(static_cast<int>(v.value)); }
+std::string FormatElement(Float8E5M2 v) { return absl::StrCat("0x", absl::Hex(v.bits)); }
+std::string FormatElement(Float8E4M3FN v) { return absl::StrCat("0x", absl::Hex(v.bits)); }
+std::string FormatElement(const ResourceHandle& v) {
+  return absl::StrCat("<resource ", v.container, "/", v.name, ">");
+}
+std::string FormatElement(const Variant& v) {
+  return v.is_empty() ? "<empty variant>" : absl::StrCat("<variant ", v.value()->TypeName(), ">");
+}
+
+template <typename T>
+std::vector<std::string> FormatSome(const Tensor& t, int64_t count) {
+  std::vector<std::string> out;
+  for (int64_t i = 0; i < count; ++i) out.push_back(FormatElement(t.values<T>()[i]));
+  return out;
+}
+
+std::vector<std::string> FormatElements(const Tensor& t, int64_t count) {
+  switch (t.dtype()) {
+    case DType::kFloat: return FormatSome<float>(t, count);
+    case DType::kDouble: return FormatSome<double>(t, count);
+    case DType::kInt32: return FormatSome<int32_t>(t, count);
+    case DType::kUInt8: return FormatSome<uint8_t>(t, count);
+    case DType::kInt16: return FormatSome<int16_t>(t, count);
+    case DType::kInt8: return FormatSome<int8_t>(t, count);
+    case DType::kString: return FormatSome<std::string>(t, count);
+    case DType::kComplex64: return FormatSome<std::complex<float>>(t, count);
+    case DType::kInt64: return FormatSome<int64_t>(t, count);
+    case DType::kBool: return FormatSome<bool>(t, count);
+    case DType::kQInt8: return FormatSome<QInt8>(t, count);
+    case DType::kQUInt8: return FormatSome<QUInt8>(t, count);
+    case DType::kQInt32: return FormatSome<QInt32>(t, count);
+    case DType::kBFloat16: return FormatSome<Eigen::bfloat16>(t, count);
+    case DType::kQInt16: return FormatSome<QInt16>(t, count);
+    case DType::kQUInt16: return FormatSome<QUInt16>(t, count);
+    case DType::kUInt16: return FormatSome<uint16_t>(t, count);
+    case DType::kComplex128: return FormatSome<std::complex<double>>(t, count);
+    case DType::kHalf: return FormatSome<Eigen::half>(t, count);
+    case DType::kResource: return FormatSome<ResourceHandle>(t, count);
+    case DType::kVariant: return FormatSome<Variant>(t, count);
+    case DType::kUInt32: return FormatSome<uint32_t>(t, count);
+    case DType::kUInt64: return FormatSome<uint64_t>(t, count);
+    case DType::kFloat8E5M2: return FormatSome<Float8E5M2>(t, count);
+    case DType::kFloat8E4M3FN: return FormatSome<Float8E4M3FN>(t, count);
+    case DType::kInt4: return FormatSome<Int4>(t, count);
+    case DType::kUInt4: return FormatSome<UInt4>(t, count);
+    case DType::kInvalid: break;
+  }
+  return {};
+}
+
+// Appends the elements from `*next` on as nested brackets, at most `limit` of them.
+void AppendNested(const std::vector<std::string>& elements, absl::Span<const int64_t> dims,
+                  size_t* next, std::string* out) {
+  if (dims.empty()) {
+    if (*next < elements.size()) absl::StrAppend(out, elements[(*next)++]);
+    return;
+  }
+  out->push_back('[');
+  for (int64_t i = 0; i < dims[0] && *next < elements.size(); ++i) {
+    if (i > 0 && dims.size() == 1) out->push_back(' ');
+    AppendNested(elements, dims.subspan(1), next, out);
+  }
+  out->push_back(']');
+}
+
+}  // namespace
+
+StatusOr<Tensor> Tensor::Allocate(DType dtype, const Shape& shape) {
+  const size_t element = ElementSize(dtype);
+  if (element == 0 || IsRef(dtype)) {
+    return InvalidArgument("cannot allocate a tensor of type ", DTypeName(dtype));
+  }
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), element, &bytes) ||
+      bytes > MaxHostBufferBytes()) {
+    return ResourceExhausted("a tensor of type ", DTypeName(dtype), " and shape ", shape.ToString(),
+                             " is over the limit of ", MaxHostBufferBytes(),
+                             " bytes for one tensor");
+  }
+  Tensor t;
+  if (IsPlainData(dtype)) {
+    TFLEET_ASSIGN_OR_RETURN(t.buffer_, AllocateHostBuffer(bytes));
+  } else {
+    t.buffer_ = MakeObjectBuffer(dtype, shape.num_elements());
+    if (!t.buffer_) return ResourceExhausted("out of memory allocating ", bytes, " bytes");
+  }
+  t.dtype_ = dtype;
+  t.shape_ = shape;
+  return t;
+}
+
+StatusOr<Tensor> Tensor::Zeros(DType dtype, const Shape& shape) {
+  TFLEET_ASSIGN_OR_RETURN(Tensor t, Allocate(dtype, shape));
+  if (IsPlainData(dtype)) std::memset(t.mutable_raw(), 0, t.bytes());
+  return t;
+}
+
+Tensor Tensor::FromBuffer(DType dtype, const Shape& shape, BufferRef buffer) {
+  TFLEET_CHECK(IsPlainData(dtype));
+  TFLEET_CHECK(buffer && buffer->size() >= ElementSize(dtype) * shape.num_elements());
+  Tensor t;
+  t.dtype_ = dtype;
+  t.shape_ = shape;
+  t.buffer_ = std::move(buffer);
+  return t;
+}
+
+size_t Tensor::total_bytes() const {
+  size_t total = bytes();
+  if (dtype_ == DType::kString) {
+    for (const std::string& s : values<std::string>()) total += s.size();
+  }
+  return total;
+}
+
+Tensor Tensor::Reshaped(const Shape& shape) const {
+  TFLEET_CHECK(shape.num_elements() == num_elements());
+  Tensor t = *this;
+  t.shape_ = shape;
+  return t;
+}
+
+Tensor Tensor::BitcastTo(DType dtype) const {
+  TFLEET_CHECK(IsPlainData(dtype_) && ElementSize(dtype) == ElementSize(dtype_));
+  Tensor t = *this;
+  t.dtype_ = dtype;
+  return t;
+}
+
+Tensor Tensor::Rows(int64_t begin, int64_t end) const {
+  TFLEET_CHECK(rank() >= 1 && 0 <= begin && begin <= end && end <= dim(0));
+  const Shape row = shape_.SubShape(1, rank());
+  Tensor t = *this;
+  t.offset_ += begin * row.num_elements() * ElementSize(dtype_);
+  StatusOr<Shape> shape = shape_.WithDim(0, end - begin);
+  TFLEET_CHECK(shape.ok());
+  t.shape_ = *std::move(shape);
+  return t;
+}
+
+StatusOr<Tensor> Tensor::Clone() const {
+  TFLEET_ASSIGN_OR_RETURN(Tensor copy, Allocate(dtype_, shape_));
+  switch (dtype_) {
+    case DType::kString:
+      std::copy_n(values<std::string>().begin(), num_elements(),
+                  copy.mutable_values<std::string>().begin());
+      break;
+    case DType::kResource:
+      std::copy_n(values<ResourceHandle>().begin(), num_elements(),
+                  copy.mutable_values<ResourceHandle>().begin());
+      break;
+    case DType::kVariant:
+      std::copy_n(values<Variant>().begin(), num_elements(),
+                  copy.mutable_values<Variant>().begin());
+      break;
+    default: std::memcpy(copy.mutable_raw(), raw(), bytes());
+  }
+  return copy;
+}
+
+std::string Tensor::ToString(int max_elements) const {
+  if (!is_valid()) return "<no tensor>";
+  std::string out = absl::StrCat(DTypeName(dtype_), " ", shape_.ToString(), ":");
+  for (const std::string& e :
+       FormatElements(*this, std::min<int64_t>(num_elements(), max_elements))) {
+    absl::StrAppend(&out, " ", e);
+  }
+  if (num_elements() > max_elements) out += " ...";
+  return out;
+}
+
+std::string Tensor::SummarizeValues(int64_t max_elements) const {
+  if (max_elements < 0) max_elements = num_elements();
+  const int64_t count = std::min<int64_t>(num_elements(), max_elements);
+  const std::vector<std::string> elements = FormatElements(*this, count);
+  std::string out;
+  size_t next = 0;
+  AppendNested(elements, shape_.dims(), &next, &out);
+  if (count < num_elements()) {
+    // The mark goes inside the innermost open bracket.
+    const size_t end = out.find_last_not_of(']');
+    out.insert(end == std::string::npos ? 0 : end + 1, "...");
+  }
+  return out;
+}
+
+}  // namespace tensorfleet
