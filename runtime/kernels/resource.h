@@ -68,9 +68,12 @@ class ResourceRef {
 // that was read never changes under its reader.
 class Variable final : public Resource {
  public:
-  explicit Variable(DType dtype) : dtype_(dtype) {}
+  explicit Variable(DType dtype, PartialShape declared_shape = PartialShape::Unknown())
+      : dtype_(dtype), declared_shape_(std::move(declared_shape)) {}
   std::string DebugString() const override;
   DType dtype() const { return dtype_; }
+  // What a VariableV2 node says; a checked assignment must fit it while there is no value yet.
+  const PartialShape& declared_shape() const { return declared_shape_; }
 
   Mutex& mu() const ABSL_LOCK_RETURNED(mu_) { return mu_; }
   // Invalid until the variable is first assigned.
@@ -92,6 +95,7 @@ class Variable final : public Resource {
 
  private:
   const DType dtype_;
+  const PartialShape declared_shape_;
   mutable Mutex mu_;
   Tensor tensor_ ABSL_GUARDED_BY(mu_);
 };
