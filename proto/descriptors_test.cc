@@ -2,13 +2,13 @@
 // testdata/tf-messages.txt (its first lines explain the format). Our descriptors are written in the
 // same line format, so that a difference reads as the line that is wrong.
 //
-// Not compared: the dump's last two columns. The default column is always the proto3 zero value, and
-// `deprecated` is advice to compilers: our code has to read such fields, so the schemas say it in a
-// comment instead.
+// Not compared: the dump's last two columns. The default column is always the proto3 zero value,
+// and `deprecated` is advice to compilers: our code has to read such fields, so the schemas say it
+// in a comment instead.
 
+#include <gmock/gmock.h>
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
-#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -107,8 +107,8 @@ std::string TypeName(const pb::FieldDescriptor& field) {
 }
 
 std::string FieldLine(const pb::FieldDescriptor& field) {
-  const char* label = field.is_map()         ? "map"
-                      : field.is_repeated()  ? "repeated"
+  const char* label = field.is_map()        ? "map"
+                      : field.is_repeated() ? "repeated"
                       : field.has_presence() && field.real_containing_oneof() == nullptr &&
                               field.message_type() == nullptr
                           ? "optional"
@@ -164,10 +164,9 @@ void Describe(const pb::ServiceDescriptor& service, Lines& out) {
   for (int i = 0; i < service.method_count(); ++i) {
     const pb::MethodDescriptor& method = *service.method(i);
     const bool streams = method.client_streaming() || method.server_streaming();
-    lines.insert(absl::StrCat("S|/", service.full_name(), "/", method.name(), "|",
-                              method.input_type()->full_name(), "|",
-                              method.output_type()->full_name(), "|",
-                              streams ? "stream" : "unary"));
+    lines.insert(absl::StrCat(
+        "S|/", service.full_name(), "/", method.name(), "|", method.input_type()->full_name(), "|",
+        method.output_type()->full_name(), "|", streams ? "stream" : "unary"));
   }
 }
 
