@@ -42,6 +42,7 @@ struct TemplateFacts {
 };
 
 struct ReplicaSpec {
+  std::string key;  // the type as the user wrote it, for messages
   int32_t replicas = 1;
   RestartPolicy restart_policy = RestartPolicy::kNever;
   // Overrides the job's policy for this type.
@@ -71,7 +72,8 @@ struct RunPolicy {
 struct TFJobSpec {
   RunPolicy run_policy;
   SuccessPolicy success_policy = SuccessPolicy::kDefault;
-  bool enable_dynamic_worker = false;
+  bool enable_dynamic_worker = false;  // sparse TF_CONFIG; lost workers do not fail the job
+  bool evaluator_in_cluster = true;    // evaluators are listed in TF_CONFIG's cluster
   RestartScope restart_scope = RestartScope::kReplica;
   StartOrder start_order = StartOrder::kAny;
   FailurePolicy failure_policy;
