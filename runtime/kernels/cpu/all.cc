@@ -1,0 +1,20 @@
+#include "runtime/kernels/cpu/all.h"
+
+#include "runtime/kernels/cpu/families.h"
+
+namespace tensorfleet {
+
+void RegisterCpuKernels(KernelRegistry& kernels) {
+  cpu::RegisterSimpleUnaryKernels(kernels);
+}
+
+const KernelRegistry& CpuKernels() {
+  static const KernelRegistry* const kernels = [] {
+    auto* made = new KernelRegistry();
+    RegisterCpuKernels(*made);
+    return made;
+  }();
+  return *kernels;
+}
+
+}  // namespace tensorfleet

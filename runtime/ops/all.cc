@@ -1,0 +1,20 @@
+#include "runtime/ops/all.h"
+
+#include "runtime/ops/families.h"
+
+namespace tensorfleet {
+
+void RegisterAllOps(OpRegistry& ops) {
+  RegisterUnaryOps(ops);
+}
+
+const OpRegistry& BuiltinOps() {
+  static const OpRegistry* const ops = [] {
+    auto* made = new OpRegistry();
+    RegisterAllOps(*made);
+    return made;
+  }();
+  return *ops;
+}
+
+}  // namespace tensorfleet
