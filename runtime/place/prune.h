@@ -2,6 +2,8 @@
 // say what must be computed; everything else goes, so that nothing runs that nobody asked for.
 #pragma once
 
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,20 +36,21 @@ struct PruneOptions {
   FeedStyle feed_style = FeedStyle::kCallFrame;
 };
 
-// Base types of the fed and of the fetched tensors, by position.
-struct StepTypes {
-  std::vector<DType> feeds;
-  std::vector<DType> fetches;
+// What one step runs.
+struct PrunedGraph {
+  std::unique_ptr<Graph> graph;
+  // Base types of the fed and of the fetched tensors, by position.
+  std::vector<DType> feed_types;
+  std::vector<DType> fetch_types;
 };
 
-// Rewrites `graph` (the caller's own copy) in place. All names are checked before anything is changed.
-// Feed and fetch nodes have their requested and assigned device set; other nodes keep theirs. A fed
-// placeholder's control outputs move to the feed node, so that a fed placeholder never runs.
+// Copies what `step` needs out of the session's graph, with the devices that nodes have; `graph` is left alone and
+// may be pruned by several threads at once. Costs time in what is kept rather than in the size of `graph`.
+// Feed and fetch nodes have their requested and assigned device set. A fed placeholder's control outputs
+// move to the feed node, so that a fed placeholder never runs.
 // Errors, in the texts that clients know (tf-protocol.md, B.3): InvalidArgument for nothing to do, an endpoint
 // fed twice or fed and fetched, an output index out of range; NotFound for an unknown feed, fetch or target.
-StatusOr<StepTypes> PruneForStep(const StepSignature& step, const PruneOptions& options, Graph* graph);
-
-// Removes every node from which none of `roots` can be reached.
-void RemoveUnreachable(const std::vector<Node*>& roots, Graph* graph);
+StatusOr<PrunedGraph> PruneForStep(const StepSignature& step, const PruneOptions& options,
+                                   const Graph& graph);
 
 }  // namespace tensorfleet
