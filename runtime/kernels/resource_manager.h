@@ -73,8 +73,8 @@ class ResourceManager {
   Status RemoveErased(absl::string_view container, std::type_index type, absl::string_view name);
   Status NotFoundError(absl::string_view container, std::type_index type,
                        absl::string_view name) const;
-  const std::string& Resolve(const std::string& container) const {
-    return container.empty() ? default_container_ : container;
+  std::string Resolve(std::string container) const {
+    return container.empty() ? default_container_ : std::move(container);
   }
 
   const std::string default_container_;
