@@ -31,6 +31,7 @@ StatusOr<ChildMeta> ChildMetaFromJson(const nlohmann::json& object) {
   meta.resource_version = StringMember(*metadata, "resourceVersion");
   meta.deletion_time = TimeMember(*metadata, "deletionTimestamp");
   for (const Json& owner : ArrayMember(*metadata, "ownerReferences")) {
+    meta.has_owner = true;
     if (BoolMember(owner, "controller")) meta.owner_uid = StringMember(owner, "uid");
   }
   if (const Json* labels = ObjectMember(*metadata, "labels")) {

@@ -21,6 +21,7 @@ struct ChildMeta {
   std::string resource_version;
   std::string job_name;   // label; empty when absent
   std::string owner_uid;  // of the owner that is the controller; empty when there is none
+  bool has_owner = false;  // of any kind
   // From the labels; nothing when they do not name one of our replicas.
   std::optional<ReplicaId> replica;
   // When the object is being deleted: the instant at which its grace period ends.

@@ -42,9 +42,11 @@ RunPolicy ReadRunPolicy(const Json& json, const std::string& path,
                         std::vector<FieldError>& errors) {
   RunPolicy policy;
   FieldReader reader(json, path, errors);
-  policy.clean_pod_policy = static_cast<CleanPodPolicy>(
-      reader.Word("cleanPodPolicy", kCleanPodPolicyWords, /*tolerable_once_started=*/true)
-          .value_or(0));
+  if (Member(json, "cleanPodPolicy") != nullptr) {
+    const auto word =
+        reader.Word("cleanPodPolicy", kCleanPodPolicyWords, /*tolerable_once_started=*/true);
+    policy.clean_pod_policy = static_cast<CleanPodPolicy>(word.value_or(0));
+  }
   policy.ttl_seconds_after_finished =
       NotNegative(reader, "ttlSecondsAfterFinished", reader.Int32("ttlSecondsAfterFinished"));
   policy.active_deadline_seconds =

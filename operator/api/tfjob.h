@@ -60,7 +60,8 @@ struct SchedulingPolicy {
 };
 
 struct RunPolicy {
-  CleanPodPolicy clean_pod_policy = CleanPodPolicy::kNone;
+  // Absent is not quite None: see operator/docs/fields.md.
+  std::optional<CleanPodPolicy> clean_pod_policy;
   std::optional<int32_t> ttl_seconds_after_finished;
   std::optional<int64_t> active_deadline_seconds;  // from status.startTime
   std::optional<int32_t> backoff_limit;

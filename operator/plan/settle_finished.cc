@@ -1,0 +1,103 @@
+// A job that is over: its pods and services are released as its policies say, its pod group goes, and the
+// job itself once its time to live has passed. Nothing is started any more.
+#include "operator/plan/steps.h"
+
+namespace tensorfleet::plan {
+namespace {
+
+using api::CleanPodPolicy;
+using api::Pod;
+using api::PodPhase;
+using api::ReplicaType;
+using api::RestartPolicy;
+
+bool FailedByLimit(const Pass& pass) {
+  const api::Condition* failed = pass.status.Find(api::kFailed);
+  return failed != nullptr && failed->is_true &&
+         (failed->message == DeadlineMessage(pass.job) || failed->message == BackoffMessage(pass.job));
+}
+
+// Without a word from the user everything that has ended stays, with its log; what would run on for no
+// purpose does not: parameter servers, which never end by themselves, and all that is left of a job that
+// was stopped by a limit.
+CleanPodPolicy PolicyFor(const Pass& pass, std::optional<ReplicaType> type) {
+  const api::ReplicaSpec* spec = type ? pass.spec.Find(*type) : nullptr;
+  if (spec != nullptr && spec->clean_pod_policy) return *spec->clean_pod_policy;
+  if (pass.spec.run_policy.clean_pod_policy) return *pass.spec.run_policy.clean_pod_policy;
+  if (type == ReplicaType::kPs || FailedByLimit(pass)) return CleanPodPolicy::kRunning;
+  return CleanPodPolicy::kNone;
+}
+
+std::optional<ReplicaType> TypeOf(const api::ChildMeta& meta) {
+  if (!meta.replica) return std::nullopt;
+  return meta.replica->type;
+}
+
+bool IsReleased(const Pass& pass, const Pod& pod) {
+  const auto type = TypeOf(pod.meta);
+  switch (PolicyFor(pass, type)) {
+    case CleanPodPolicy::kNone:
+      return false;
+    case CleanPodPolicy::kAll:
+      return true;
+    case CleanPodPolicy::kRunning:
+      break;
+  }
+  if (!pod.is_finished()) return true;
+  if (pod.phase == PodPhase::kSucceeded) return false;
+  // The kubelet may start such a pod again: it has not ended for good.
+  const api::ReplicaSpec* spec = type ? pass.spec.Find(*type) : nullptr;
+  return spec != nullptr && (spec->restart_policy == RestartPolicy::kOnFailure ||
+                             spec->restart_policy == RestartPolicy::kAlways);
+}
+
+void ReleaseChildren(Pass& pass) {
+  for (const Pod* pod : pass.own_pods) {
+    if (IsReleased(pass, *pod)) pass.Delete(*pod);
+  }
+  for (const api::Service* service : pass.own_services) {
+    const CleanPodPolicy policy = PolicyFor(pass, TypeOf(service->meta));
+    if (policy == CleanPodPolicy::kNone) continue;
+    bool has_kept_pod = false;
+    for (const Pod* pod : pass.own_pods) {
+      if (pod->meta.name != service->meta.name) continue;
+      has_kept_pod = !pod->meta.is_terminating() && !IsReleased(pass, *pod);
+    }
+    if (policy == CleanPodPolicy::kAll || !has_kept_pod) pass.Delete(*service);
+  }
+  pass.DeletePodGroup();
+}
+
+// Jobs that an older operator ended may lack the time, without which none could ever expire.
+void FillCompletionTime(Pass& pass) {
+  if (pass.status.completion_time) return;
+  for (const char* type : {api::kSucceeded, api::kFailed}) {
+    const api::Condition* end = pass.status.Find(type);
+    if (end == nullptr || !end->is_true) continue;
+    pass.status.completion_time = end->last_transition_time.value_or(pass.seconds());
+    return;
+  }
+}
+
+}  // namespace
+
+Next SettleFinished(Pass& pass) {
+  if (!pass.job.is_finished()) return Next::kContinue;
+  FillCompletionTime(pass);
+  const api::RunPolicy& policy = pass.spec.run_policy;
+  if (policy.ttl_seconds_after_finished && !policy.suspend) {
+    const absl::Time due =
+        *pass.status.completion_time + absl::Seconds(*policy.ttl_seconds_after_finished);
+    if (pass.now.now >= due) {
+      // The children go with their owner.
+      pass.Do({ActionKind::kDeleteJob, pass.job.name, pass.job.uid, /*body=*/"", /*force=*/false});
+      ++pass.plan.counters.deleted;
+      return Next::kStop;
+    }
+    pass.LookAgainAt(due);
+  }
+  ReleaseChildren(pass);
+  return Next::kStop;
+}
+
+}  // namespace tensorfleet::plan
