@@ -23,20 +23,20 @@ class CancellationManager {
   CancellationManager(const CancellationManager&) = delete;
   CancellationManager& operator=(const CancellationManager&) = delete;
 
-  // Runs every registered callback once, outside the lock, and keeps `why` for late comers. Only the
-  // first call has an effect.
+  // Runs every registered callback once, outside the lock, and keeps `why` for late comers. Only
+  // the first call has an effect.
   void StartCancel(Status why = absl::CancelledError("cancelled"));
 
   bool is_cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // OK while not cancelled.
   Status status() const;
 
-  // Registers `callback` and returns its token, or returns -1 without keeping it when the manager was
-  // cancelled already: the caller then does itself what the callback would have done.
+  // Registers `callback` and returns its token, or returns -1 without keeping it when the manager
+  // was cancelled already: the caller then does itself what the callback would have done.
   Token Register(std::function<void()> callback);
 
-  // Makes sure the callback neither runs later nor is running now on another thread. Returns false when
-  // it has run. Must not be called from inside the callback.
+  // Makes sure the callback neither runs later nor is running now on another thread. Returns false
+  // when it has run. Must not be called from inside the callback.
   bool Deregister(Token token);
 
   // Like Deregister, but does not wait for a running callback.

@@ -1,4 +1,5 @@
-// Assertions are for our own bugs, never for bad input, a peer or the machine: those return a Status.
+// Assertions are for our own bugs, never for bad input, a peer or the machine: those return a
+// Status.
 #pragma once
 
 namespace tensorfleet {
@@ -6,8 +7,10 @@ namespace tensorfleet {
 }
 
 // Ends the process with file, line and condition when `condition` does not hold. On in every build.
-#define TFLEET_CHECK(condition) \
-  (__builtin_expect(!!(condition), 1) ? (void)0 : ::tensorfleet::CheckFailed(__FILE__, __LINE__, #condition))
+#define TFLEET_CHECK(condition)       \
+  (__builtin_expect(!!(condition), 1) \
+       ? (void)0                      \
+       : ::tensorfleet::CheckFailed(__FILE__, __LINE__, #condition))
 
 // Like TFLEET_CHECK, but only in builds without NDEBUG: for hot paths.
 #ifdef NDEBUG

@@ -1,7 +1,8 @@
 // Logging: one line per event on standard error, a constant message first, then facts as key=value.
 //   LogInfo("CreateSession still waiting for response from worker: /job:ps/replica:0/task:0");
 //   LogWarning("step failed", {{"step", step_id}, {"code", code}});
-// Lines are written whole; any thread may log. The format (console or JSON) and level are process-wide.
+// Lines are written whole; any thread may log. The format (console or JSON) and level are
+// process-wide.
 #pragma once
 
 #include <initializer_list>

@@ -1,5 +1,5 @@
-// std::mutex and std::condition_variable with clang's thread-safety annotations. They are used in place of
-// absl::Mutex because ThreadSanitizer understands them without an instrumented Abseil.
+// std::mutex and std::condition_variable with clang's thread-safety annotations. They are used in
+// place of absl::Mutex because ThreadSanitizer understands them without an instrumented Abseil.
 #pragma once
 
 #include <chrono>
@@ -32,8 +32,8 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
   Mutex* const mu_;
 };
 
-// Waits need the mutex held; they release it while waiting and hold it again on return. Spurious wake-ups
-// happen: wait in a loop over the condition.
+// Waits need the mutex held; they release it while waiting and hold it again on return. Spurious
+// wake-ups happen: wait in a loop over the condition.
 class CondVar {
  public:
   void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {

@@ -1,5 +1,5 @@
-// Random identifiers: step ids, request ids, incarnations, handles. From the operating system's generator,
-// so that two processes never share a sequence. Thread-safe.
+// Random identifiers: step ids, request ids, incarnations, handles. From the operating system's
+// generator, so that two processes never share a sequence. Thread-safe.
 #pragma once
 
 #include <cstdint>

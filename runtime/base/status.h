@@ -1,6 +1,6 @@
-// Errors. Everything fallible returns absl::Status or absl::StatusOr; nothing throws across our APIs.
-// A message says who, what was wrong and the value seen: InvalidArgument("axis ", axis, " is ...").
-// The codes are those of gRPC, which are TensorFlow's `error.Code` too.
+// Errors. Everything fallible returns absl::Status or absl::StatusOr; nothing throws across our
+// APIs. A message says who, what was wrong and the value seen: InvalidArgument("axis ", axis, " is
+// ..."). The codes are those of gRPC, which are TensorFlow's `error.Code` too.
 #pragma once
 
 #include <utility>
@@ -17,10 +17,10 @@ using absl::Status;
 using absl::StatusOr;
 
 // One factory per code; the arguments are concatenated as by absl::StrCat.
-#define TFLEET_STATUS_FACTORY(Name, code)                             \
-  template <typename... Args>                                         \
-  [[nodiscard]] Status Name(const Args&... args) {                    \
-    return Status(absl::StatusCode::code, absl::StrCat(args...));     \
+#define TFLEET_STATUS_FACTORY(Name, code)                         \
+  template <typename... Args>                                     \
+  [[nodiscard]] Status Name(const Args&... args) {                \
+    return Status(absl::StatusCode::code, absl::StrCat(args...)); \
   }
 TFLEET_STATUS_FACTORY(Cancelled, kCancelled)
 TFLEET_STATUS_FACTORY(Unknown, kUnknown)
@@ -48,8 +48,8 @@ inline constexpr char kDerivedStatusPayload[] = "type.googleapis.com/tensorflow.
 [[nodiscard]] Status MarkDerived(Status status);
 [[nodiscard]] bool IsDerived(const Status& status);
 
-// Returns `status` with `text` put in front of, or after, its message. Code and payloads are kept; an OK
-// status is returned unchanged.
+// Returns `status` with `text` put in front of, or after, its message. Code and payloads are kept;
+// an OK status is returned unchanged.
 [[nodiscard]] Status Prefixed(absl::string_view text, const Status& status);
 [[nodiscard]] Status Suffixed(const Status& status, absl::string_view text);
 
@@ -63,9 +63,9 @@ inline constexpr char kDerivedStatusPayload[] = "type.googleapis.com/tensorflow.
 #define TFLEET_CONCAT(a, b) TFLEET_CONCAT_INNER(a, b)
 
 // Returns from the enclosing function when `expr` (a Status) is not OK.
-#define TFLEET_RETURN_IF_ERROR(expr)                          \
-  do {                                                        \
-    if (::absl::Status _st = (expr); !_st.ok()) return _st;   \
+#define TFLEET_RETURN_IF_ERROR(expr)                        \
+  do {                                                      \
+    if (::absl::Status _st = (expr); !_st.ok()) return _st; \
   } while (false)
 
 // TFLEET_ASSIGN_OR_RETURN(Tensor t, MakeTensor()): declares or assigns, or returns the error.

@@ -12,11 +12,13 @@
 namespace tensorfleet {
 namespace {
 
-// Below this much work a second thread costs more than it gives: waking one takes tens of microseconds.
+// Below this much work a second thread costs more than it gives: waking one takes tens of
+// microseconds.
 constexpr int64_t kMinNanosPerRange = 40'000;
 
-// Shared by the caller and the helpers of one ParallelFor. Helpers that start after the last range was
-// taken find nothing to do, so the body (which lives on the caller's stack) is never touched late.
+// Shared by the caller and the helpers of one ParallelFor. Helpers that start after the last range
+// was taken find nothing to do, so the body (which lives on the caller's stack) is never touched
+// late.
 struct LoopState {
   int64_t total = 0;
   int64_t grain = 0;

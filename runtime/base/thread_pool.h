@@ -28,10 +28,10 @@ class ThreadPool {
 
   int num_threads() const { return static_cast<int>(threads_.size()); }
 
-  // Calls body(begin, end) over disjoint ranges that cover [0, total), on the calling thread and on idle
-  // threads of the pool, and returns when all calls have returned. `cost_per_unit` is a rough number of
-  // nanoseconds per unit: cheap loops stay on the calling thread. Safe to call from a pool thread: the
-  // caller takes ranges itself, so it never waits for work that has not begun.
+  // Calls body(begin, end) over disjoint ranges that cover [0, total), on the calling thread and on
+  // idle threads of the pool, and returns when all calls have returned. `cost_per_unit` is a rough
+  // number of nanoseconds per unit: cheap loops stay on the calling thread. Safe to call from a
+  // pool thread: the caller takes ranges itself, so it never waits for work that has not begun.
   void ParallelFor(int64_t total, int64_t cost_per_unit,
                    absl::FunctionRef<void(int64_t begin, int64_t end)> body);
 

@@ -6,7 +6,8 @@
 namespace tensorfleet {
 namespace {
 
-// What TensorFlow reports for a CPU, whatever the machine has: clients show it, nothing depends on it.
+// What TensorFlow reports for a CPU, whatever the machine has: clients show it, nothing depends on
+// it.
 constexpr int64_t kReportedCpuMemory = int64_t{256} << 20;
 
 class CpuDevice final : public Device {

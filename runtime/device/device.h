@@ -1,5 +1,5 @@
-// A device runs kernels on memory of its own. The CPU is built in; others come as plug-ins behind this same
-// interface. The core never sees more of a device than this.
+// A device runs kernels on memory of its own. The CPU is built in; others come as plug-ins behind
+// this same interface. The core never sees more of a device than this.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace tensorfleet {
 
 // What everybody may know about a device, here or on another task.
 struct DeviceAttributes {
-  std::string name;         // full
-  std::string type;         // "CPU"
+  std::string name;          // full
+  std::string type;          // "CPU"
   int64_t memory_limit = 0;  // bytes
   uint64_t incarnation = 0;  // random, other than 0; new with every start of the process
   std::string description;   // of the hardware, for people; empty for a CPU
@@ -44,7 +44,8 @@ class DeviceSet {
  public:
   explicit DeviceSet(std::vector<std::unique_ptr<Device>> devices);
   const std::vector<std::unique_ptr<Device>>& devices() const { return devices_; }
-  // By full name, or by a name that only leaves out the task ("/device:CPU:0"). Errors: InvalidArgument
+  // By full name, or by a name that only leaves out the task ("/device:CPU:0"). Errors:
+  // InvalidArgument
   // `<name> unknown device.`
   StatusOr<Device*> Find(absl::string_view name) const;
 

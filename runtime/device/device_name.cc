@@ -89,7 +89,8 @@ Status MergePart(const char* what, std::optional<T>& into, const std::optional<T
 StatusOr<DeviceName> DeviceName::Parse(string_view text) {
   DeviceName name;
   if (text.empty()) return name;
-  if (text[0] != '/') return InvalidArgument("'", text, "' is not a device name: it does not begin with '/'");
+  if (text[0] != '/')
+    return InvalidArgument("'", text, "' is not a device name: it does not begin with '/'");
   for (const string_view part : absl::StrSplit(text.substr(1), '/')) {
     if (!ParsePart(part, &name)) {
       return InvalidArgument("'", text, "' is not a device name: '/", part, "' cannot be read");

@@ -1,5 +1,6 @@
-// Device names: "/job:ps/replica:0/task:0/device:CPU:0" in full; any part may be left open in a request, and
-// the old spellings "/cpu:0", "/gpu:1" and "/device:CPU:*" are understood (facts: tf-protocol.md, B.1).
+// Device names: "/job:ps/replica:0/task:0/device:CPU:0" in full; any part may be left open in a
+// request, and the old spellings "/cpu:0", "/gpu:1" and "/device:CPU:*" are understood (facts:
+// tf-protocol.md, B.1).
 #pragma once
 
 #include <optional>
@@ -36,7 +37,8 @@ struct DeviceName {
   bool IsSameTask(const DeviceName& other) const {
     return job == other.job && replica == other.replica && task == other.task;
   }
-  // Takes over parts of `other` that are open here. Errors: InvalidArgument when a part contradicts.
+  // Takes over parts of `other` that are open here. Errors: InvalidArgument when a part
+  // contradicts.
   Status MergeFrom(const DeviceName& other);
   // Parts that `over` sets replace those here.
   void OverrideWith(const DeviceName& over);

@@ -23,15 +23,15 @@ class Spellings : public testing::TestWithParam<Spelling> {};
 TEST_P(Spellings, AreUnderstood) {
   EXPECT_EQ(DeviceName::Parse(GetParam().text)->ToString(), GetParam().canonical);
 }
-INSTANTIATE_TEST_SUITE_P(DeviceName, Spellings,
-                         testing::Values(Spelling{"", ""}, Spelling{"/cpu:0", "/device:CPU:0"},
-                                         Spelling{"/GPU:1", "/device:GPU:1"},
-                                         Spelling{"/device:CPU:*", "/device:CPU:*"},
-                                         Spelling{"/device:cpu:0", "/device:CPU:0"},
-                                         Spelling{"/job:ps/task:0", "/job:ps/task:0"},
-                                         Spelling{"/job:worker/task:1/cpu:1", "/job:worker/task:1/device:CPU:1"},
-                                         Spelling{"/job:*/task:*", ""},
-                                         Spelling{"/device:MY_TPU:0", "/device:MY_TPU:0"}));
+INSTANTIATE_TEST_SUITE_P(
+    DeviceName, Spellings,
+    testing::Values(Spelling{"", ""}, Spelling{"/cpu:0", "/device:CPU:0"},
+                    Spelling{"/GPU:1", "/device:GPU:1"}, Spelling{"/device:CPU:*", "/device:CPU:*"},
+                    Spelling{"/device:cpu:0", "/device:CPU:0"},
+                    Spelling{"/job:ps/task:0", "/job:ps/task:0"},
+                    Spelling{"/job:worker/task:1/cpu:1", "/job:worker/task:1/device:CPU:1"},
+                    Spelling{"/job:*/task:*", ""},
+                    Spelling{"/device:MY_TPU:0", "/device:MY_TPU:0"}));
 
 class BadNames : public testing::TestWithParam<const char*> {};
 TEST_P(BadNames, AreRefusedWithTheirText) {
@@ -40,8 +40,9 @@ TEST_P(BadNames, AreRefusedWithTheirText) {
   EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam()));
 }
 INSTANTIATE_TEST_SUITE_P(DeviceName, BadNames,
-                         testing::Values("job:ps", "/job:", "/job:1x", "/task:-1", "/task:x", "/cpu:",
-                                         "/device:", "/nonsense", "/job:ps//task:0", "/task:99999999999"));
+                         testing::Values("job:ps", "/job:", "/job:1x", "/task:-1", "/task:x",
+                                         "/cpu:", "/device:", "/nonsense", "/job:ps//task:0",
+                                         "/task:99999999999"));
 
 TEST(DeviceName, OpenPartsFitEverything) {
   const DeviceName full = *DeviceName::Parse("/job:ps/replica:0/task:0/device:CPU:0");

@@ -23,14 +23,16 @@ TEST_F(DeviceTest, IsFoundByFullAndByShortName) {
 
 TEST_F(DeviceTest, AnUnknownOneIsNamed) {
   const DeviceSet set = Make();
-  for (const char* name : {"/device:CPU:9", "/job:worker/replica:0/task:0/device:CPU:0", "rubbish", "/job:ps"}) {
+  for (const char* name :
+       {"/device:CPU:9", "/job:worker/replica:0/task:0/device:CPU:0", "rubbish", "/job:ps"}) {
     EXPECT_EQ(set.Find(name).status(), InvalidArgument(name, " unknown device."));
   }
 }
 
 TEST_F(DeviceTest, EveryStartHasAnotherIncarnation) {
   const uint64_t first = MakeCpuDevice("/job:a/replica:0/task:0", &pool_)->attributes().incarnation;
-  const uint64_t second = MakeCpuDevice("/job:a/replica:0/task:0", &pool_)->attributes().incarnation;
+  const uint64_t second =
+      MakeCpuDevice("/job:a/replica:0/task:0", &pool_)->attributes().incarnation;
   EXPECT_NE(first, 0u);
   EXPECT_NE(first, second);
 }

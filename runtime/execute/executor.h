@@ -1,7 +1,7 @@
-// The executor: runs a placed piece of graph on one device, step after step. A graph is compiled once into
-// flat arrays (nodes, edges, pending counts); a run keeps its whole state in one block that is used again.
-// Cheap nodes run on the thread that made them ready; expensive ones go to the device's pool.
-// Thread-safe: any number of steps may run at once.
+// The executor: runs a placed piece of graph on one device, step after step. A graph is compiled
+// once into flat arrays (nodes, edges, pending counts); a run keeps its whole state in one block
+// that is used again. Cheap nodes run on the thread that made them ready; expensive ones go to the
+// device's pool. Thread-safe: any number of steps may run at once.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,8 @@ namespace tensorfleet {
 
 class StepStatsCollector;
 
-// Gives the kernel of a node; stateful kernels may be shared between graphs of a session (by node name).
+// Gives the kernel of a node; stateful kernels may be shared between graphs of a session (by node
+// name).
 using KernelProvider = std::function<StatusOr<std::shared_ptr<const Kernel>>(const Node& node)>;
 
 class Executor {
@@ -26,9 +27,9 @@ class Executor {
     Device* device = nullptr;
     KernelProvider kernels;
   };
-  // Makes every kernel. The graph is not needed afterwards (what a kernel context shows of its node is kept).
-  // Errors: what making a kernel says, with the node's name; InvalidArgument for a malformed graph (unconnected
-  // inputs, frames that do not nest).
+  // Makes every kernel. The graph is not needed afterwards (what a kernel context shows of its node
+  // is kept). Errors: what making a kernel says, with the node's name; InvalidArgument for a
+  // malformed graph (unconnected inputs, frames that do not nest).
   static StatusOr<std::unique_ptr<Executor>> Compile(std::unique_ptr<const Graph> graph,
                                                      const Options& options);
   virtual ~Executor() = default;
@@ -37,9 +38,10 @@ class Executor {
     StepContext step;
     StepStatsCollector* stats = nullptr;  // null: no trace
   };
-  // Calls `done` once, when no kernel of this run is running any more: with OK, or with the error of the first
-  // node that failed, its name added. On an error the run aborts the step's rendezvous and starts
-  // cancellation, so that what waits elsewhere ends too. `done` may be called on the calling thread.
+  // Calls `done` once, when no kernel of this run is running any more: with OK, or with the error
+  // of the first node that failed, its name added. On an error the run aborts the step's rendezvous
+  // and starts cancellation, so that what waits elsewhere ends too. `done` may be called on the
+  // calling thread.
   virtual void RunAsync(const RunArgs& args, std::function<void(Status)> done) const = 0;
   // Waits. Not for pool threads.
   Status Run(const RunArgs& args) const;

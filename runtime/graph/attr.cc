@@ -12,17 +12,28 @@ using tensorflow::AttrValue;
 
 const char* KindName(const AttrValue& value) {
   switch (value.value_case()) {
-    case AttrValue::kS: return "string";
-    case AttrValue::kI: return "int";
-    case AttrValue::kF: return "float";
-    case AttrValue::kB: return "bool";
-    case AttrValue::kType: return "type";
-    case AttrValue::kShape: return "shape";
-    case AttrValue::kTensor: return "tensor";
-    case AttrValue::kList: return "list";
-    case AttrValue::kFunc: return "func";
-    case AttrValue::kPlaceholder: return "placeholder";
-    case AttrValue::VALUE_NOT_SET: return "nothing";
+    case AttrValue::kS:
+      return "string";
+    case AttrValue::kI:
+      return "int";
+    case AttrValue::kF:
+      return "float";
+    case AttrValue::kB:
+      return "bool";
+    case AttrValue::kType:
+      return "type";
+    case AttrValue::kShape:
+      return "shape";
+    case AttrValue::kTensor:
+      return "tensor";
+    case AttrValue::kList:
+      return "list";
+    case AttrValue::kFunc:
+      return "func";
+    case AttrValue::kPlaceholder:
+      return "placeholder";
+    case AttrValue::VALUE_NOT_SET:
+      return "nothing";
   }
   return "nothing";
 }
@@ -35,11 +46,11 @@ StatusOr<DType> CheckedType(int number) {
 // Reader<T>::Kind is what the attribute must hold; Read takes it out.
 template <typename T>
 struct Reader;
-#define TFLEET_SCALAR_READER(T, Case, expr)                                    \
-  template <>                                                                 \
-  struct Reader<T> {                                                          \
+#define TFLEET_SCALAR_READER(T, Case, expr)                                             \
+  template <>                                                                           \
+  struct Reader<T> {                                                                    \
     static bool Holds(const AttrValue& v) { return v.value_case() == AttrValue::Case; } \
-    static StatusOr<T> Read(const AttrValue& v) { return expr; }               \
+    static StatusOr<T> Read(const AttrValue& v) { return expr; }                        \
   }
 TFLEET_SCALAR_READER(int64_t, kI, v.i());
 TFLEET_SCALAR_READER(float, kF, v.f());
@@ -58,22 +69,22 @@ int ListSizeOfAllKinds(const AttrValue::ListValue& l) {
          l.tensor_size() + l.func_size();
 }
 
-#define TFLEET_LIST_READER(T, field, convert)                                         \
-  template <>                                                                        \
-  struct Reader<std::vector<T>> {                                                    \
-    static bool Holds(const AttrValue& v) {                                          \
-      return v.value_case() == AttrValue::kList &&                                   \
-             v.list().field##_size() == ListSizeOfAllKinds(v.list());                \
-    }                                                                                \
-    static StatusOr<std::vector<T>> Read(const AttrValue& v) {                       \
-      std::vector<T> out;                                                            \
-      for (const auto& item : v.list().field()) {                                    \
-        StatusOr<T> one = convert(item);                                             \
-        if (!one.ok()) return one.status();                                          \
-        out.push_back(*std::move(one));                                              \
-      }                                                                              \
-      return out;                                                                    \
-    }                                                                                \
+#define TFLEET_LIST_READER(T, field, convert)                         \
+  template <>                                                         \
+  struct Reader<std::vector<T>> {                                     \
+    static bool Holds(const AttrValue& v) {                           \
+      return v.value_case() == AttrValue::kList &&                    \
+             v.list().field##_size() == ListSizeOfAllKinds(v.list()); \
+    }                                                                 \
+    static StatusOr<std::vector<T>> Read(const AttrValue& v) {        \
+      std::vector<T> out;                                             \
+      for (const auto& item : v.list().field()) {                     \
+        StatusOr<T> one = convert(item);                              \
+        if (!one.ok()) return one.status();                           \
+        out.push_back(*std::move(one));                               \
+      }                                                               \
+      return out;                                                     \
+    }                                                                 \
   }
 TFLEET_LIST_READER(int64_t, i, StatusOr<int64_t>);
 TFLEET_LIST_READER(float, f, StatusOr<float>);
@@ -95,11 +106,11 @@ Status CheckAllowed(const AttrSpec& spec, const AttrValue& value) {
     for (const DType allowed : spec.allowed_types) {
       if (allowed == type) return OkStatus();
     }
-    return InvalidArgument(
-        "Value for attr '", spec.name, "' of ", DTypeName(type),
-        " is not in the list of allowed values: ",
-        absl::StrJoin(spec.allowed_types, ", ",
-                      [](std::string* out, DType t) { out->append(DTypeName(t)); }));
+    return InvalidArgument("Value for attr '", spec.name, "' of ", DTypeName(type),
+                           " is not in the list of allowed values: ",
+                           absl::StrJoin(spec.allowed_types, ", ", [](std::string* out, DType t) {
+                             out->append(DTypeName(t));
+                           }));
   };
   const auto check_string = [&](const std::string& s) -> Status {
     if (spec.allowed_strings.empty()) return OkStatus();
@@ -229,8 +240,8 @@ void SetAttr(tensorflow::NodeDef* node, absl::string_view name,
 
 Status CheckAttr(const AttrSpec& spec, const AttrValue& value) {
   if (!HoldsKind(value, spec.kind)) {
-    return InvalidArgument("AttrValue for attr '", spec.name, "' holds ", KindName(value),
-                           " when ", spec.kind, " was expected");
+    return InvalidArgument("AttrValue for attr '", spec.name, "' holds ", KindName(value), " when ",
+                           spec.kind, " was expected");
   }
   if (spec.minimum) {
     const int64_t have = value.has_list() ? ListSizeOfAllKinds(value.list()) : value.i();
@@ -253,12 +264,13 @@ Status CompleteAttrs(const OpSchema& schema, tensorflow::NodeDef* node) {
       (*node->mutable_attr())[spec.name] = *spec.default_value;
       continue;
     }
-    // A placeholder stands for the attribute of the function around the node, checked when it is called.
+    // A placeholder stands for the attribute of the function around the node, checked when it is
+    // called.
     if (it->second.value_case() == AttrValue::kPlaceholder) continue;
     const Status status = CheckAttr(spec, it->second);
     if (!status.ok()) {
-      return Suffixed(status, absl::StrCat("; NodeDef: {{node ", node->name(), "}}; ",
-                                           schema.Summary()));
+      return Suffixed(status,
+                      absl::StrCat("; NodeDef: {{node ", node->name(), "}}; ", schema.Summary()));
     }
   }
   return OkStatus();

@@ -18,9 +18,9 @@ using AttrMap = google::protobuf::Map<std::string, tensorflow::AttrValue>;
 const tensorflow::AttrValue* FindAttr(const tensorflow::NodeDef& node, absl::string_view name);
 
 // T is one of: int64_t, float, bool, std::string, DType, Shape, PartialShape, Tensor,
-// tensorflow::NameAttrList, and std::vector of int64_t, float, bool, std::string, DType, PartialShape,
-// tensorflow::NameAttrList.
-// Errors: NotFound when absent; InvalidArgument when it holds another kind.
+// tensorflow::NameAttrList, and std::vector of int64_t, float, bool, std::string, DType,
+// PartialShape, tensorflow::NameAttrList. Errors: NotFound when absent; InvalidArgument when it
+// holds another kind.
 template <typename T>
 StatusOr<T> GetAttr(const tensorflow::NodeDef& node, absl::string_view name);
 
@@ -40,9 +40,11 @@ void SetAttr(tensorflow::NodeDef* node, absl::string_view name, const char* valu
 void SetAttr(tensorflow::NodeDef* node, absl::string_view name, DType value);
 void SetAttr(tensorflow::NodeDef* node, absl::string_view name, const PartialShape& value);
 void SetAttr(tensorflow::NodeDef* node, absl::string_view name, const Tensor& value);
-void SetAttr(tensorflow::NodeDef* node, absl::string_view name, const tensorflow::NameAttrList& value);
+void SetAttr(tensorflow::NodeDef* node, absl::string_view name,
+             const tensorflow::NameAttrList& value);
 void SetAttr(tensorflow::NodeDef* node, absl::string_view name, absl::Span<const int64_t> value);
-void SetAttr(tensorflow::NodeDef* node, absl::string_view name, absl::Span<const std::string> value);
+void SetAttr(tensorflow::NodeDef* node, absl::string_view name,
+             absl::Span<const std::string> value);
 void SetAttr(tensorflow::NodeDef* node, absl::string_view name, absl::Span<const DType> value);
 void SetAttr(tensorflow::NodeDef* node, absl::string_view name,
              absl::Span<const PartialShape> value);
@@ -51,14 +53,14 @@ void SetAttr(tensorflow::NodeDef* node, absl::string_view name,
 Status CheckAttr(const AttrSpec& spec, const tensorflow::AttrValue& value);
 
 // Fills every attribute of `schema` that is absent and has a default. Errors: InvalidArgument
-// `NodeDef missing attr 'value' from Op<...>; NodeDef: {{node zx}}` for one without default, and what
-// CheckAttr says of the others.
+// `NodeDef missing attr 'value' from Op<...>; NodeDef: {{node zx}}` for one without default, and
+// what CheckAttr says of the others.
 Status CompleteAttrs(const OpSchema& schema, tensorflow::NodeDef* node);
 // Removes attributes that equal their default, as a master does before it sends a graph.
 void StripDefaultAttrs(const OpSchema& schema, tensorflow::NodeDef* node);
 
-// The dtypes of a node's inputs and outputs, flattened, references included (FLOAT_REF). `node` must have
-// complete attributes. Errors: InvalidArgument.
+// The dtypes of a node's inputs and outputs, flattened, references included (FLOAT_REF). `node`
+// must have complete attributes. Errors: InvalidArgument.
 struct NodeTypes {
   std::vector<DType> inputs;
   std::vector<DType> outputs;

@@ -8,9 +8,9 @@
 namespace tensorfleet {
 namespace {
 
-using testing_ops::Parse;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using testing_ops::Parse;
 
 TEST(Attr, EveryKindReadsBackWhatWasSet) {
   tensorflow::NodeDef node;
@@ -49,13 +49,15 @@ TEST(CompleteAttrs, FillsDefaultsAndNamesWhatIsMissing) {
   EXPECT_EQ(*GetAttr<DType>(node, "T"), DType::kFloat);
   node = Parse<tensorflow::NodeDef>(R"(name: "zx" op: "NeedsAttr")");
   const Status status = CompleteAttrs(**testing_ops::Ops().Find("NeedsAttr"), &node);
-  EXPECT_THAT(std::string(status.message()), HasSubstr("NodeDef missing attr 'value' from Op<name=NeedsAttr"));
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("NodeDef missing attr 'value' from Op<name=NeedsAttr"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("{{node zx}}"));
 }
 
 TEST(CompleteAttrs, RefusesValuesThatTheSchemaForbids) {
   const OpSchema& join = **testing_ops::Ops().Find("Join");
-  auto node = Parse<tensorflow::NodeDef>(R"(name: "j" op: "Join" attr { key: "N" value { i: 0 } })");
+  auto node =
+      Parse<tensorflow::NodeDef>(R"(name: "j" op: "Join" attr { key: "N" value { i: 0 } })");
   EXPECT_THAT(std::string(CompleteAttrs(join, &node).message()), HasSubstr("at least minimum 1"));
   node = Parse<tensorflow::NodeDef>(R"(name: "j" op: "Join" attr { key: "N" value { s: "x" } })");
   EXPECT_FALSE(CompleteAttrs(join, &node).ok());
@@ -77,7 +79,8 @@ TEST(TypesOf, RefusesAnAbsurdNumberOfInputs) {
 }
 
 TEST(OutputRange, FindsWhereAnArgumentLies) {
-  auto node = Parse<tensorflow::NodeDef>(R"(name: "p" op: "Pair" attr { key: "N" value { i: 3 } })");
+  auto node =
+      Parse<tensorflow::NodeDef>(R"(name: "p" op: "Pair" attr { key: "N" value { i: 3 } })");
   const ArgRange range = *OutputRange(**testing_ops::Ops().Find("Pair"), node, "b");
   EXPECT_EQ(range.begin, 1);
   EXPECT_EQ(range.end, 4);

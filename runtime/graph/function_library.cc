@@ -59,8 +59,9 @@ class BodyBuilder {
       std::vector<Endpoint>& values = args_[arg.name];
       for (int i = range.begin; i < range.end; ++i) {
         tensorflow::NodeDef node;
-        node.set_name(body_.graph->UniqueName(
-            range.end - range.begin == 1 ? arg.name : absl::StrCat(arg.name, "_", i - range.begin)));
+        node.set_name(body_.graph->UniqueName(range.end - range.begin == 1
+                                                  ? arg.name
+                                                  : absl::StrCat(arg.name, "_", i - range.begin)));
         node.set_op("_Arg");
         SetAttr(&node, "T", BaseType(types.inputs[i]));
         SetAttr(&node, "index", i);
@@ -68,7 +69,7 @@ class BodyBuilder {
         if (it != def_.arg_attr().end()) {
           for (const auto& [name, value] : it->second.attr()) (*node.mutable_attr())[name] = value;
         }
-        TFLEET_ASSIGN_OR_RETURN(Node* added, body_.graph->AddNode(std::move(node)));
+        TFLEET_ASSIGN_OR_RETURN(Node * added, body_.graph->AddNode(std::move(node)));
         body_.args.push_back(added);
         values.push_back({added, 0});
       }
@@ -98,7 +99,7 @@ class BodyBuilder {
       TFLEET_RETURN_IF_ERROR(Substitute(&copy));
       // An argument that is a list may have taken the name.
       copy.set_name(body_.graph->UniqueName(node_def.name()));
-      TFLEET_ASSIGN_OR_RETURN(Node* node, body_.graph->AddNode(std::move(copy)));
+      TFLEET_ASSIGN_OR_RETURN(Node * node, body_.graph->AddNode(std::move(copy)));
       nodes_.emplace(node_def.name(), node);
     }
     return OkStatus();
@@ -188,9 +189,8 @@ class BodyBuilder {
         node.set_op("_Retval");
         SetAttr(&node, "T", BaseType(source.node->output_type(source.output)));
         SetAttr(&node, "index", index++);
-        TFLEET_ASSIGN_OR_RETURN(Node* added, body_.graph->AddNode(std::move(node)));
-        TFLEET_RETURN_IF_ERROR(
-            body_.graph->AddEdge(source.node, source.output, added, 0).status());
+        TFLEET_ASSIGN_OR_RETURN(Node * added, body_.graph->AddNode(std::move(node)));
+        TFLEET_RETURN_IF_ERROR(body_.graph->AddEdge(source.node, source.output, added, 0).status());
         body_.returns.push_back(added);
       }
     }
@@ -220,7 +220,8 @@ StatusOr<std::shared_ptr<const FunctionLibrary>> FunctionLibrary::With(
     if (name.empty()) return InvalidArgument("a function of the library has no name");
     if (const tensorflow::FunctionDef* present = library->Find(name); present != nullptr) {
       if (present->SerializeAsString() == def.SerializeAsString()) continue;
-      // Maps serialize in any order: compare the parts whose order is fixed before calling it a conflict.
+      // Maps serialize in any order: compare the parts whose order is fixed before calling it a
+      // conflict.
       if (present->node_def_size() == def.node_def_size() &&
           present->ByteSizeLong() == def.ByteSizeLong()) {
         continue;

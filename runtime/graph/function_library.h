@@ -39,19 +39,19 @@ class FunctionLibrary {
   absl::flat_hash_map<std::string, Function> by_name_;
 };
 
-// A function's body as a graph: `_Arg` nodes (attr index) for its inputs, `_Retval` nodes for its outputs.
+// A function's body as a graph: `_Arg` nodes (attr index) for its inputs, `_Retval` nodes for its
+// outputs.
 struct FunctionBody {
   std::unique_ptr<Graph> graph;
-  std::vector<Node*> args;     // by index
-  std::vector<Node*> returns;  // by index
+  std::vector<Node*> args;             // by index
+  std::vector<Node*> returns;          // by index
   std::vector<Node*> control_returns;  // must run although nothing uses them
 };
 
 // Instantiates function `name` with the attributes `attrs` (for polymorphic bodies).
 // Errors: NotFound, InvalidArgument.
-StatusOr<FunctionBody> InstantiateFunction(const OpRegistry& ops,
-                                           std::shared_ptr<const FunctionLibrary> library,
-                                           absl::string_view name,
-                                           const google::protobuf::Map<std::string, tensorflow::AttrValue>& attrs);
+StatusOr<FunctionBody> InstantiateFunction(
+    const OpRegistry& ops, std::shared_ptr<const FunctionLibrary> library, absl::string_view name,
+    const google::protobuf::Map<std::string, tensorflow::AttrValue>& attrs);
 
 }  // namespace tensorfleet

@@ -8,8 +8,8 @@
 namespace tensorfleet {
 namespace {
 
-using testing_ops::Parse;
 using ::testing::HasSubstr;
+using testing_ops::Parse;
 
 constexpr char kTwice[] = R"(
   function {
@@ -73,15 +73,18 @@ TEST_P(BrokenBody, IsRefusedWithTheFunctionsName) {
   const auto [from, to] = GetParam();
   text.replace(text.find(from), std::string(from).size(), to);
   const Status status =
-      InstantiateFunction(testing_ops::Ops(), LibraryOf(text), "Twice", WithT(DType::kFloat)).status();
+      InstantiateFunction(testing_ops::Ops(), LibraryOf(text), "Twice", WithT(DType::kFloat))
+          .status();
   EXPECT_FALSE(status.ok());
   EXPECT_THAT(std::string(status.message()), HasSubstr("function 'Twice'"));
 }
-INSTANTIATE_TEST_SUITE_P(
-    FunctionLibrary, BrokenBody,
-    testing::Values(std::pair("join:out:0", "join:out:1"), std::pair("join:out:0", "join:nope:0"),
-                    std::pair("join:out:0", "gone"), std::pair("input: \"x\" input: \"x\"", "input: \"x\""),
-                    std::pair("^other", "^gone"), std::pair("op: \"Pair\"", "op: \"Nope\"")));
+INSTANTIATE_TEST_SUITE_P(FunctionLibrary, BrokenBody,
+                         testing::Values(std::pair("join:out:0", "join:out:1"),
+                                         std::pair("join:out:0", "join:nope:0"),
+                                         std::pair("join:out:0", "gone"),
+                                         std::pair("input: \"x\" input: \"x\"", "input: \"x\""),
+                                         std::pair("^other", "^gone"),
+                                         std::pair("op: \"Pair\"", "op: \"Nope\"")));
 
 TEST(FunctionLibrary, AnUnknownFunctionIsNamed) {
   EXPECT_EQ(InstantiateFunction(testing_ops::Ops(), LibraryOf(kTwice), "Gone", {}).status(),

@@ -11,7 +11,8 @@ namespace tensorfleet {
 namespace {
 
 bool IsNameStart(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_';
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' ||
+         c == '_';
 }
 
 // "a/b_1", ".x": what clients may write, plus the leading "_" of nodes between servers.
@@ -58,13 +59,13 @@ StatusOr<TensorName> ParseTensorName(absl::string_view text) {
   return name;
 }
 
-bool Node::IsSwitch() const { return op() == "Switch" || op() == "RefSwitch" || op() == "_SwitchN"; }
+bool Node::IsSwitch() const {
+  return op() == "Switch" || op() == "RefSwitch" || op() == "_SwitchN";
+}
 bool Node::IsMerge() const { return op() == "Merge" || op() == "RefMerge"; }
 bool Node::IsEnter() const { return op() == "Enter" || op() == "RefEnter"; }
 bool Node::IsExit() const { return op() == "Exit" || op() == "RefExit"; }
-bool Node::IsNextIteration() const {
-  return op() == "NextIteration" || op() == "RefNextIteration";
-}
+bool Node::IsNextIteration() const { return op() == "NextIteration" || op() == "RefNextIteration"; }
 bool Node::IsLoopCond() const { return op() == "LoopCond"; }
 bool Node::IsControlTrigger() const { return op() == "ControlTrigger"; }
 bool Node::IsControlFlow() const {

@@ -1,7 +1,7 @@
-// The dataflow graph: nodes joined by data and control edges. Built from a GraphDef (graph_import.h), then
-// pruned, placed, rewritten and partitioned (runtime/place).
-// Not thread-safe while it is changed. Nodes and edges are owned by their graph; pointers stay valid until
-// the node or edge is removed.
+// The dataflow graph: nodes joined by data and control edges. Built from a GraphDef
+// (graph_import.h), then pruned, placed, rewritten and partitioned (runtime/place). Not thread-safe
+// while it is changed. Nodes and edges are owned by their graph; pointers stay valid until the node
+// or edge is removed.
 #pragma once
 
 #include <memory>
@@ -34,7 +34,7 @@ struct Edge {
 // "a" (output 0), "a:1", or a control input "^a".
 struct TensorName {
   std::string node;
-  int index = 0;  // kControlSlot for "^a"
+  int index = 0;                 // kControlSlot for "^a"
   std::string ToString() const;  // "a:0", "^a"
   friend bool operator==(const TensorName& a, const TensorName& b) {
     return a.node == b.node && a.index == b.index;
@@ -49,7 +49,8 @@ class Node {
   const std::string& name() const { return def_.name(); }
   const std::string& op() const { return def_.op(); }
   const OpSchema& schema() const { return *schema_; }
-  // Attributes are complete. The inputs listed in here are not kept up to date: edges are the truth.
+  // Attributes are complete. The inputs listed in here are not kept up to date: edges are the
+  // truth.
   const tensorflow::NodeDef& def() const { return def_; }
   // For changing attributes; never name, op, or what decides the types.
   tensorflow::NodeDef& mutable_def() { return def_; }

@@ -10,9 +10,10 @@ namespace {
 
 Status CheckVersions(const tensorflow::VersionDef& versions) {
   if (versions.min_consumer() > kGraphVersion) {
-    return InvalidArgument("GraphDef min consumer version ", versions.min_consumer(),
-                           " above current version ", kGraphVersion,
-                           ". Please upgrade tensorfleet, or export the graph with an older TensorFlow.");
+    return InvalidArgument(
+        "GraphDef min consumer version ", versions.min_consumer(), " above current version ",
+        kGraphVersion,
+        ". Please upgrade tensorfleet, or export the graph with an older TensorFlow.");
   }
   for (const int bad : versions.bad_consumers()) {
     if (bad == kGraphVersion) {
@@ -39,19 +40,20 @@ Status ConnectInputs(Node* node, Graph* graph) {
       continue;
     }
     if (control_seen) {
-      return InvalidArgument("Node '", node->name(), "': Control dependencies must come after regular "
+      return InvalidArgument("Node '", node->name(),
+                             "': Control dependencies must come after regular "
                              "dependencies");
     }
     if (next >= node->num_inputs()) {
       return InvalidArgument("Node '", node->name(), "': op ", node->op(), " has ",
-                             node->num_inputs(), " inputs; more are connected, the first one too many is '",
-                             text, "'");
+                             node->num_inputs(),
+                             " inputs; more are connected, the first one too many is '", text, "'");
     }
     TFLEET_RETURN_IF_ERROR(graph->AddEdge(src, input->index, node, next++).status());
   }
   if (next < node->num_inputs()) {
-    return InvalidArgument("Node '", node->name(), "': op ", node->op(), " has ", node->num_inputs(),
-                           " inputs; only ", next, " are connected");
+    return InvalidArgument("Node '", node->name(), "': op ", node->op(), " has ",
+                           node->num_inputs(), " inputs; only ", next, " are connected");
   }
   return OkStatus();
 }
@@ -69,7 +71,7 @@ Status AddAll(const tensorflow::GraphDef& def, const ImportOptions& options, Gra
   TFLEET_RETURN_IF_ERROR(CheckVersions(def.versions()));
   for (const tensorflow::NodeDef& node_def : def.node()) {
     if (!options.allow_internal_ops) TFLEET_RETURN_IF_ERROR(CheckClientNode(node_def));
-    TFLEET_ASSIGN_OR_RETURN(Node* node, graph->AddNode(node_def));
+    TFLEET_ASSIGN_OR_RETURN(Node * node, graph->AddNode(node_def));
     added->push_back(node);
   }
   for (Node* node : *added) TFLEET_RETURN_IF_ERROR(ConnectInputs(node, graph));

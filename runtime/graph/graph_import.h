@@ -16,10 +16,10 @@ struct ImportOptions {
   bool allow_internal_ops = false;
 };
 
-// Adds `def`'s nodes and edges to `graph`, which may hold nodes already that `def` refers to. On error the
-// graph is left as it was.
-// Errors (texts of tf-protocol.md, B.3): NotFound for an unknown op; InvalidArgument for duplicate or
-// malformed names, unknown or ill-typed inputs, missing attributes, wrong arity, cycles, versions.
+// Adds `def`'s nodes and edges to `graph`, which may hold nodes already that `def` refers to. On
+// error the graph is left as it was. Errors (texts of tf-protocol.md, B.3): NotFound for an unknown
+// op; InvalidArgument for duplicate or malformed names, unknown or ill-typed inputs, missing
+// attributes, wrong arity, cycles, versions.
 Status ImportGraphDef(const tensorflow::GraphDef& def, const ImportOptions& options, Graph* graph);
 
 // Nodes with inputs, requested or (when set) assigned devices, and the library.

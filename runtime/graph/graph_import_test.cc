@@ -8,8 +8,8 @@
 namespace tensorfleet {
 namespace {
 
-using testing_ops::Parse;
 using ::testing::HasSubstr;
+using testing_ops::Parse;
 
 // What import says of the graph with this text.
 std::string ErrorOf(const std::string& text) {
@@ -56,8 +56,9 @@ TEST(ImportGraphDef, RefusesAnUnknownInput) {
 
 TEST(ImportGraphDef, RefusesTooFewAndTooManyInputs) {
   EXPECT_THAT(ErrorOf(R"(node { name: "c" op: "Copy" })"), HasSubstr("only 0 are connected"));
-  EXPECT_THAT(ErrorOf(R"(node { name: "a" op: "Source" } node { name: "b" op: "Source" input: "a" })"),
-              HasSubstr("one too many"));
+  EXPECT_THAT(
+      ErrorOf(R"(node { name: "a" op: "Source" } node { name: "b" op: "Source" input: "a" })"),
+      HasSubstr("one too many"));
 }
 
 TEST(ImportGraphDef, RefusesDataAfterControlInputs) {
@@ -83,8 +84,10 @@ TEST(ImportGraphDef, RefusesDuplicateAndMalformedNames) {
 }
 
 TEST(ImportGraphDef, RefusesACycle) {
-  EXPECT_THAT(ErrorOf(R"(node { name: "a" op: "Copy" input: "b" } node { name: "b" op: "Copy" input: "a" })"),
-              HasSubstr("cycle"));
+  EXPECT_THAT(
+      ErrorOf(
+          R"(node { name: "a" op: "Copy" input: "b" } node { name: "b" op: "Copy" input: "a" })"),
+      HasSubstr("cycle"));
 }
 
 }  // namespace

@@ -35,7 +35,8 @@ TEST_F(GraphTest, JoinsOutputsToInputsOfTheSameType) {
   Node* copy = Add("c", "Copy");
   ASSERT_TRUE(graph_.AddEdge(source, 0, copy, 0).ok());
   EXPECT_EQ(copy->in_edge(0)->src, source);
-  EXPECT_THAT(std::string(graph_.AddEdge(source, 0, copy, 0).status().message()), HasSubstr("twice"));
+  EXPECT_THAT(std::string(graph_.AddEdge(source, 0, copy, 0).status().message()),
+              HasSubstr("twice"));
   EXPECT_FALSE(graph_.AddEdge(source, 1, Add("d", "Copy"), 0).ok());
 }
 
@@ -45,8 +46,9 @@ TEST_F(GraphTest, AReferenceFeedsAPlainInput) {
 
 TEST_F(GraphTest, RefusesAnotherTypeAndNamesBothEnds) {
   const Status status = graph_.AddEdge(Add("p", "Pair"), 1, Add("c", "Copy"), 0).status();
-  EXPECT_THAT(std::string(status.message()),
-              HasSubstr("Input 0 of node c was passed int32 from p:1 incompatible with expected float"));
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("Input 0 of node c was passed int32 from p:1 incompatible with expected float"));
 }
 
 TEST_F(GraphTest, AControlEdgeExistsOnce) {

@@ -27,9 +27,8 @@ std::string ArgToString(const ArgSpec& arg) {
 }
 
 std::string ArgsToString(const std::vector<ArgSpec>& args) {
-  return absl::StrJoin(args, ", ", [](std::string* out, const ArgSpec& arg) {
-    out->append(ArgToString(arg));
-  });
+  return absl::StrJoin(args, ", ",
+                       [](std::string* out, const ArgSpec& arg) { out->append(ArgToString(arg)); });
 }
 
 }  // namespace

@@ -15,7 +15,8 @@ StatusOr<ArgSpec> ArgFromProto(const tensorflow::OpDef::ArgDef& def) {
   arg.number_attr = def.number_attr();
   if (arg.type_attr.empty() && arg.type_list_attr.empty()) {
     if (!IsValidDType(def.type()) || IsRef(static_cast<DType>(def.type()))) {
-      return InvalidArgument("argument '", def.name(), "' has dtype ", static_cast<int>(def.type()));
+      return InvalidArgument("argument '", def.name(), "' has dtype ",
+                             static_cast<int>(def.type()));
     }
     arg.type = static_cast<DType>(def.type());
   }
@@ -50,7 +51,8 @@ StatusOr<OpSchema> OpSchemaFromProto(const tensorflow::OpDef& def) {
     for (const int type : attr_def.allowed_values().list().type()) {
       attr.allowed_types.push_back(static_cast<DType>(type));
     }
-    for (const std::string& s : attr_def.allowed_values().list().s()) attr.allowed_strings.push_back(s);
+    for (const std::string& s : attr_def.allowed_values().list().s())
+      attr.allowed_strings.push_back(s);
     schema.attrs.push_back(std::move(attr));
   }
   for (const auto& input : def.input_arg()) {
@@ -84,7 +86,8 @@ void OpSchemaToProto(const OpSchema& schema, tensorflow::OpDef* def) {
       out->set_minimum(*attr.minimum);
     }
     for (const DType type : attr.allowed_types) {
-      out->mutable_allowed_values()->mutable_list()->add_type(static_cast<tensorflow::DataType>(type));
+      out->mutable_allowed_values()->mutable_list()->add_type(
+          static_cast<tensorflow::DataType>(type));
     }
     for (const std::string& s : attr.allowed_strings) {
       out->mutable_allowed_values()->mutable_list()->add_s(s);

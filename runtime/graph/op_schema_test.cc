@@ -38,8 +38,12 @@ TEST(OpSchema, ReadsEveryKindOfSpecification) {
 }
 
 TEST(OpSchema, SurvivesItsMessageForm) {
-  const OpSchema schema =
-      *OpSchemaBuilder("X").Input("a: N * T").Output("b: T").Attr("T: type").Attr("N: int >= 2").Build();
+  const OpSchema schema = *OpSchemaBuilder("X")
+                               .Input("a: N * T")
+                               .Output("b: T")
+                               .Attr("T: type")
+                               .Attr("N: int >= 2")
+                               .Build();
   tensorflow::OpDef def;
   OpSchemaToProto(schema, &def);
   EXPECT_EQ(OpSchemaFromProto(def)->Summary(), schema.Summary());

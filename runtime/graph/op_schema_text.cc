@@ -15,25 +15,27 @@ namespace {
 using absl::string_view;
 
 const std::vector<DType>& RealNumberTypes() {
-  static const auto* types = new std::vector<DType>{
-      DType::kFloat,  DType::kDouble, DType::kInt32,  DType::kUInt8,  DType::kInt16,   DType::kInt8,
-      DType::kInt64,  DType::kBFloat16, DType::kUInt16, DType::kHalf, DType::kUInt32, DType::kUInt64};
+  static const auto* types =
+      new std::vector<DType>{DType::kFloat,  DType::kDouble, DType::kInt32,  DType::kUInt8,
+                             DType::kInt16,  DType::kInt8,   DType::kInt64,  DType::kBFloat16,
+                             DType::kUInt16, DType::kHalf,   DType::kUInt32, DType::kUInt64};
   return *types;
 }
 
 const std::vector<DType>& NumberTypes() {
   static const auto* types = new std::vector<DType>{
-      DType::kFloat,     DType::kDouble,  DType::kInt32,  DType::kUInt8,   DType::kInt16,
-      DType::kInt8,      DType::kComplex64, DType::kInt64, DType::kQInt8,  DType::kQUInt8,
-      DType::kQInt32,    DType::kBFloat16, DType::kQInt16, DType::kQUInt16, DType::kUInt16,
-      DType::kComplex128, DType::kHalf,   DType::kUInt32, DType::kUInt64};
+      DType::kFloat,      DType::kDouble,    DType::kInt32,  DType::kUInt8,   DType::kInt16,
+      DType::kInt8,       DType::kComplex64, DType::kInt64,  DType::kQInt8,   DType::kQUInt8,
+      DType::kQInt32,     DType::kBFloat16,  DType::kQInt16, DType::kQUInt16, DType::kUInt16,
+      DType::kComplex128, DType::kHalf,      DType::kUInt32, DType::kUInt64};
   return *types;
 }
 
 // Takes an identifier off the front of `*text`; empty when there is none.
 string_view TakeWord(string_view* text) {
   size_t n = 0;
-  while (n < text->size() && (std::isalnum(static_cast<unsigned char>((*text)[n])) || (*text)[n] == '_')) {
+  while (n < text->size() &&
+         (std::isalnum(static_cast<unsigned char>((*text)[n])) || (*text)[n] == '_')) {
     ++n;
   }
   const string_view word = text->substr(0, n);
@@ -66,7 +68,8 @@ Status ParseEnumeration(string_view inside, AttrSpec* spec) {
     } else {
       spec->kind = "type";
       if (word == "numbertype") {
-        spec->allowed_types.insert(spec->allowed_types.end(), NumberTypes().begin(), NumberTypes().end());
+        spec->allowed_types.insert(spec->allowed_types.end(), NumberTypes().begin(),
+                                   NumberTypes().end());
       } else if (word == "realnumbertype") {
         spec->allowed_types.insert(spec->allowed_types.end(), RealNumberTypes().begin(),
                                    RealNumberTypes().end());
@@ -190,7 +193,8 @@ Status ParseAttrBody(string_view text, AttrSpec* spec) {
 Status ParseArgBody(string_view text, const OpSchema& schema, ArgSpec* arg) {
   TFLEET_RETURN_IF_ERROR(SplitName(&text, &arg->name));
   arg->is_ref = TakeSymbol(&text, "Ref(");
-  if (arg->is_ref && !absl::ConsumeSuffix(&text, ")")) return InvalidArgument("')' is missing after Ref(");
+  if (arg->is_ref && !absl::ConsumeSuffix(&text, ")"))
+    return InvalidArgument("')' is missing after Ref(");
   string_view word = TakeWord(&text);
   if (TakeSymbol(&text, "*")) {
     arg->number_attr = std::string(word);

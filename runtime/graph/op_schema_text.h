@@ -5,10 +5,12 @@
 
 namespace tensorfleet {
 
-// "T: {float, double} = DT_FLOAT", "N: int >= 1", "padding: {'SAME', 'VALID'}". Errors: InvalidArgument.
+// "T: {float, double} = DT_FLOAT", "N: int >= 1", "padding: {'SAME', 'VALID'}". Errors:
+// InvalidArgument.
 StatusOr<AttrSpec> ParseAttrSpec(absl::string_view text);
 
-// "a: T", "values: N * T", "ref: Ref(T)"; attrs that it names must be in `schema`. Errors: InvalidArgument.
+// "a: T", "values: N * T", "ref: Ref(T)"; attrs that it names must be in `schema`. Errors:
+// InvalidArgument.
 StatusOr<ArgSpec> ParseArgSpec(absl::string_view text, const OpSchema& schema);
 
 }  // namespace tensorfleet

@@ -3,7 +3,8 @@
 namespace tensorfleet {
 namespace {
 
-// The value of a small integer constant, which may decide shapes. Bigger ones are never shapes or axes.
+// The value of a small integer constant, which may decide shapes. Bigger ones are never shapes or
+// axes.
 constexpr int64_t kMaxConstantElements = 1024;
 
 StatusOr<Tensor> ConstantOf(const Node& node) {
@@ -48,8 +49,8 @@ StatusOr<PartialShape> ShapeContext::InputAsShape(int i) const {
   }
   PartialShape shape({});
   for (int64_t d = 0; d < value->num_elements(); ++d) {
-    const int64_t size = value->dtype() == DType::kInt64 ? value->values<int64_t>()[d]
-                                                         : value->values<int32_t>()[d];
+    const int64_t size =
+        value->dtype() == DType::kInt64 ? value->values<int64_t>()[d] : value->values<int32_t>()[d];
     if (size < PartialShape::kUnknownDim) {
       return InvalidArgument("Dimension ", d, " of input ", i, " is ", size);
     }

@@ -1,5 +1,5 @@
-// What a shape rule sees: the node, what is known of its inputs' shapes, and constant inputs' values; it sets
-// the output shapes. Rules live with the schemas in runtime/ops.
+// What a shape rule sees: the node, what is known of its inputs' shapes, and constant inputs'
+// values; it sets the output shapes. Rules live with the schemas in runtime/ops.
 #pragma once
 
 #include <functional>
@@ -25,8 +25,8 @@ class ShapeContext {
   const PartialShape& input(int i) const { return inputs_[i]; }
   // Null when unknown before the step.
   const Tensor* constant_input(int i) const { return constants_[i]; }
-  // An integer vector input read as a shape: known dims, -1 where unknown; unknown rank when nothing is known.
-  // Errors: InvalidArgument for values below -1 or a rank other than 1.
+  // An integer vector input read as a shape: known dims, -1 where unknown; unknown rank when
+  // nothing is known. Errors: InvalidArgument for values below -1 or a rank other than 1.
   StatusOr<PartialShape> InputAsShape(int i) const;
 
   void set_output(int i, PartialShape shape) { outputs_[i] = std::move(shape); }
@@ -38,7 +38,8 @@ class ShapeContext {
     return GetAttr<T>(node_.def(), name);
   }
 
-  // Errors: InvalidArgument "Shape must be rank 2 but is rank 3 for input 'a' ..."; an unknown rank fits.
+  // Errors: InvalidArgument "Shape must be rank 2 but is rank 3 for input 'a' ..."; an unknown rank
+  // fits.
   Status RequireRank(int input, int rank) const;
   Status RequireRankAtLeast(int input, int rank) const;
 
@@ -49,9 +50,9 @@ class ShapeContext {
   std::vector<PartialShape> outputs_;
 };
 
-// Shapes of every output of every node, as far as they can be inferred; index by node id, then output.
-// Unknown where a loop or an op without rule leaves them open.
-// Errors: InvalidArgument from a rule, with the node's name.
+// Shapes of every output of every node, as far as they can be inferred; index by node id, then
+// output. Unknown where a loop or an op without rule leaves them open. Errors: InvalidArgument from
+// a rule, with the node's name.
 StatusOr<std::vector<std::vector<PartialShape>>> InferShapes(const Graph& graph);
 
 }  // namespace tensorfleet

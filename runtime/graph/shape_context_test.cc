@@ -9,23 +9,28 @@
 namespace tensorfleet {
 namespace {
 
-using testing_ops::Parse;
 using ::testing::HasSubstr;
+using testing_ops::Parse;
 
 // Ops with shape rules: Same copies its input's shape, Of makes the shape that its input names.
 const OpRegistry& Ops() {
   static const OpRegistry* ops = [] {
     auto* made = new OpRegistry;
-    made->Add(OpSchemaBuilder("Const").Output("output: dtype").Attr("value: tensor").Attr("dtype: type"));
-    made->Add(OpSchemaBuilder("Same").Input("in: float").Output("out: float").Shape([](ShapeContext& c) {
-      c.set_output(0, c.input(0));
-      return c.RequireRank(0, 2);
-    }));
-    made->Add(OpSchemaBuilder("Of").Input("dims: int32").Output("out: float").Shape([](ShapeContext& c) -> Status {
-      TFLEET_ASSIGN_OR_RETURN(PartialShape shape, c.InputAsShape(0));
-      c.set_output(0, std::move(shape));
-      return OkStatus();
-    }));
+    made->Add(
+        OpSchemaBuilder("Const").Output("output: dtype").Attr("value: tensor").Attr("dtype: type"));
+    made->Add(
+        OpSchemaBuilder("Same").Input("in: float").Output("out: float").Shape([](ShapeContext& c) {
+          c.set_output(0, c.input(0));
+          return c.RequireRank(0, 2);
+        }));
+    made->Add(OpSchemaBuilder("Of")
+                  .Input("dims: int32")
+                  .Output("out: float")
+                  .Shape([](ShapeContext& c) -> Status {
+                    TFLEET_ASSIGN_OR_RETURN(PartialShape shape, c.InputAsShape(0));
+                    c.set_output(0, std::move(shape));
+                    return OkStatus();
+                  }));
     return made;
   }();
   return *ops;

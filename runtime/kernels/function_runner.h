@@ -1,4 +1,5 @@
-// How a kernel calls a function of the graph's library: PartitionedCall, If, While, Case and, later, data sets.
+// How a kernel calls a function of the graph's library: PartitionedCall, If, While, Case and,
+// later, data sets.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ class FunctionRunner {
   // Compiles the function once for these attributes; later calls return the same handle.
   // Errors: NotFound, InvalidArgument.
   virtual StatusOr<Handle> Instantiate(const tensorflow::NameAttrList& function) = 0;
-  // Runs it as part of `step` (same step id, rendezvous, cancellation, resources). `done` is called once, here
-  // or later on any thread.
+  // Runs it as part of `step` (same step id, rendezvous, cancellation, resources). `done` is called
+  // once, here or later on any thread.
   virtual void Run(Handle handle, const StepContext& step, std::vector<Tensor> args, Done done) = 0;
 };
 

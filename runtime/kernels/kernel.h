@@ -1,5 +1,6 @@
-// A kernel: the code that runs one node's op on one type of device. Made once per node when its graph is
-// registered, then run by many steps at once: a kernel keeps nothing of a step in its members.
+// A kernel: the code that runs one node's op on one type of device. Made once per node when its
+// graph is registered, then run by many steps at once: a kernel keeps nothing of a step in its
+// members.
 #pragma once
 
 #include <functional>
@@ -60,8 +61,8 @@ class Kernel {
   virtual ~Kernel() = default;
   // Runs to the end on the calling thread without blocking. Called by many threads at once.
   virtual Status Compute(KernelContext& ctx) const = 0;
-  // Whether one run usually costs more than handing it to another thread (some 10 microseconds): it then goes
-  // to the device's pool when other nodes are ready too.
+  // Whether one run usually costs more than handing it to another thread (some 10 microseconds): it
+  // then goes to the device's pool when other nodes are ready too.
   virtual bool IsExpensive() const { return false; }
   virtual const AsyncKernel* AsAsync() const { return nullptr; }
 };

@@ -19,8 +19,8 @@ namespace tensorfleet {
 class FunctionRunner;
 class Rendezvous;
 
-// Arguments and results of a compiled graph that is called like a function: `_Arg` and `_Retval` nodes read
-// and write it. Each result is written at most once.
+// Arguments and results of a compiled graph that is called like a function: `_Arg` and `_Retval`
+// nodes read and write it. Each result is written at most once.
 struct CallFrame {
   absl::Span<const Tensor> args;
   absl::Span<Tensor> results;
@@ -32,8 +32,9 @@ struct StepContext {
   Device* device = nullptr;
   Rendezvous* rendezvous = nullptr;
   CancellationManager* cancellation = nullptr;
-  ResourceManager* resources = nullptr;       // of the device, or of an isolated session
-  ResourceManager* step_resources = nullptr;  // dropped at the end of the step: tensor arrays, stacks
+  ResourceManager* resources = nullptr;  // of the device, or of an isolated session
+  ResourceManager* step_resources =
+      nullptr;  // dropped at the end of the step: tensor arrays, stacks
   FunctionRunner* functions = nullptr;
   CallFrame* frame = nullptr;
 };
@@ -70,9 +71,9 @@ class KernelContext {
   StatusOr<Tensor> Allocate(DType dtype, const Shape& shape) const {
     return Tensor::Allocate(dtype, shape);
   }
-  // A tensor of `dtype` and `shape` in input `i`'s own memory when nobody else holds it and type and size fit,
-  // else in new memory. input(i) stays readable and may then be the same memory: an element-wise kernel writes
-  // each element after it has read it. Errors: ResourceExhausted.
+  // A tensor of `dtype` and `shape` in input `i`'s own memory when nobody else holds it and type
+  // and size fit, else in new memory. input(i) stays readable and may then be the same memory: an
+  // element-wise kernel writes each element after it has read it. Errors: ResourceExhausted.
   StatusOr<Tensor> ForwardOrAllocate(int i, DType dtype, const Shape& shape);
 
   void SetOutput(int i, Tensor value) { outputs_[i].tensor = std::move(value); }
@@ -108,7 +109,8 @@ class KernelContext {
 template <typename T>
 StatusOr<ResourceRef<T>> LookupResource(KernelContext& ctx, int i);
 
-const ResourceHandle* HandleFromInput(const KernelContext& ctx, int i);  // null when not a scalar handle
+const ResourceHandle* HandleFromInput(const KernelContext& ctx,
+                                      int i);  // null when not a scalar handle
 Status CheckHandleDevice(const KernelContext& ctx, const ResourceHandle& handle);
 
 template <typename T>

@@ -54,7 +54,8 @@ StatusOr<const KernelRegistry::Entry*> KernelRegistry::Find(const Node& node,
   if (const auto it = entries_.find(node.op()); it != entries_.end()) {
     for (const Entry& entry : it->second) {
       if (entry.device_type == device_type && Fits(entry.constraints, node)) return &entry;
-      others.push_back(absl::StrCat(entry.device_type, " with ", ConstraintsToString(entry.constraints)));
+      others.push_back(
+          absl::StrCat(entry.device_type, " with ", ConstraintsToString(entry.constraints)));
     }
   }
   return NotFound("No kernel for op '", node.op(), "' on ", device_type, " with ",

@@ -33,7 +33,8 @@ class KernelRegistry {
     AddFactory(op, device_type, std::move(constraints), &MakeKernel<K>);
   }
 
-  // Errors: NotFound, naming op, device type, the node's types and the types that there are kernels for.
+  // Errors: NotFound, naming op, device type, the node's types and the types that there are kernels
+  // for.
   StatusOr<std::unique_ptr<Kernel>> Make(KernelInit& init, absl::string_view device_type) const;
   // Whether Make would find one: what the placer asks. OK or the same NotFound.
   Status Check(const Node& node, absl::string_view device_type) const;

@@ -53,7 +53,8 @@ TEST_F(KernelRegistryTest, SaysWhatThereIsInstead) {
 TEST_F(KernelRegistryTest, AnErrorWhileMakingAKernelNamesTheNode) {
   registry_.Add<ReadsAttr>("Copy", kCpu);
   KernelInit init(*CopyOf(DType::kFloat), nullptr, nullptr, nullptr);
-  EXPECT_THAT(std::string(registry_.Make(init, kCpu).status().message()), HasSubstr("{{node copy}}"));
+  EXPECT_THAT(std::string(registry_.Make(init, kCpu).status().message()),
+              HasSubstr("{{node copy}}"));
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Where the pieces of a step meet: a producer sends a tensor under a key, a consumer receives it, in either
-// order, once each. A rendezvous belongs to one step; keys are formed as TensorFlow forms them (facts:
-// tf-protocol.md, B.9), so that pieces on other processes meet too. Thread-safe.
+// Where the pieces of a step meet: a producer sends a tensor under a key, a consumer receives it,
+// in either order, once each. A rendezvous belongs to one step; keys are formed as TensorFlow forms
+// them (facts: tf-protocol.md, B.9), so that pieces on other processes meet too. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct RendezvousKey {
   uint64_t frame = 0;
   uint64_t iteration = 0;
 
-  // Errors: InvalidArgument `Invalid  rendezvous key: <text>` (two blanks, as clients have seen it).
+  // Errors: InvalidArgument `Invalid  rendezvous key: <text>` (two blanks, as clients have seen
+  // it).
   static StatusOr<RendezvousKey> Parse(absl::string_view text);
 };
 std::string MakeRendezvousKey(absl::string_view src_device, uint64_t src_incarnation,

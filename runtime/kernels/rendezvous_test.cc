@@ -30,8 +30,8 @@ TEST_P(BadKeys, AreRefusedWithTheText) {
             InvalidArgument("Invalid  rendezvous key: ", GetParam()));
 }
 INSTANTIATE_TEST_SUITE_P(RendezvousKey, BadKeys,
-                         testing::Values("", "abc", "a;1;b;t", "a;x;b;t;0:0", "a;1;b;t;0", "a;1;b;t;0:-1",
-                                         "a;1;b;t;0:0;more", ";1;b;t;0:0",
+                         testing::Values("", "abc", "a;1;b;t", "a;x;b;t;0:0", "a;1;b;t;0",
+                                         "a;1;b;t;0:-1", "a;1;b;t;0:0;more", ";1;b;t;0:0",
                                          "a;11111111111111111;b;t;0:0"));
 
 }  // namespace

@@ -1,5 +1,5 @@
-// State that outlives a step: variables, queues, accumulators, tables. Held by a ResourceManager under
-// (container, name), and by intrusive references while kernels use it.
+// State that outlives a step: variables, queues, accumulators, tables. Held by a ResourceManager
+// under (container, name), and by intrusive references while kernels use it.
 #pragma once
 
 #include <atomic>
@@ -63,9 +63,9 @@ class ResourceRef {
   T* ptr_ = nullptr;
 };
 
-// A variable, of either kind: what VariableV2 hands out by reference edge and what VarHandleOp names.
-// Updates write in place when the buffer has no other holder and into a new buffer otherwise, so a value
-// that was read never changes under its reader.
+// A variable, of either kind: what VariableV2 hands out by reference edge and what VarHandleOp
+// names. Updates write in place when the buffer has no other holder and into a new buffer
+// otherwise, so a value that was read never changes under its reader.
 class Variable final : public Resource {
  public:
   explicit Variable(DType dtype, PartialShape declared_shape = PartialShape::Unknown())

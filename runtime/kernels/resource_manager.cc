@@ -54,8 +54,8 @@ Status ResourceManager::AddErased(absl::string_view container, std::type_index t
 Status ResourceManager::RemoveErased(absl::string_view container, std::type_index type,
                                      absl::string_view name) {
   const Key key{Resolve(std::string(container)), type, std::string(name)};
-  // Declared before the lock, here and below, so that what is removed dies after the lock is released: a
-  // resource may use this manager while it goes.
+  // Declared before the lock, here and below, so that what is removed dies after the lock is
+  // released: a resource may use this manager while it goes.
   ResourceRef<Resource> removed;
   MutexLock lock(&mu_);
   const auto it = resources_.find(key);
@@ -78,8 +78,8 @@ Status ResourceManager::Remove(const ResourceHandle& handle) {
     it = next;
   }
   if (removed.empty()) {
-    return NotFound("Resource ", Resolve(handle.container), "/", handle.name, "/",
-                    handle.type_name, " does not exist.");
+    return NotFound("Resource ", Resolve(handle.container), "/", handle.name, "/", handle.type_name,
+                    " does not exist.");
   }
   generation_.fetch_add(1, std::memory_order_release);
   return OkStatus();

@@ -1,5 +1,5 @@
-// The resources of one device, by container, type and name. Shared by all sessions of a device unless a
-// session is isolated and has one of its own. Thread-safe.
+// The resources of one device, by container, type and name. Shared by all sessions of a device
+// unless a session is isolated and has one of its own. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -26,9 +26,11 @@ class ResourceManager {
   // Errors: NotFound `Resource C/NAME/TYPE does not exist.` `T` is the exact class that was stored.
   template <typename T>
   StatusOr<ResourceRef<T>> Find(absl::string_view container, absl::string_view name) const;
-  // The resource, made by `make` (StatusOr<ResourceRef<T>>()) when absent. `make` runs under the lock.
+  // The resource, made by `make` (StatusOr<ResourceRef<T>>()) when absent. `make` runs under the
+  // lock.
   template <typename T, typename Make>
-  StatusOr<ResourceRef<T>> FindOrMake(absl::string_view container, absl::string_view name, Make make);
+  StatusOr<ResourceRef<T>> FindOrMake(absl::string_view container, absl::string_view name,
+                                      Make make);
   // Errors: AlreadyExists.
   template <typename T>
   Status Add(absl::string_view container, absl::string_view name, ResourceRef<T> resource);
@@ -43,7 +45,8 @@ class ResourceManager {
   void ClearAll();
   int64_t size() const;
 
-  // Goes up with every removal: a kernel that caches a resource looks it up again when this has changed.
+  // Goes up with every removal: a kernel that caches a resource looks it up again when this has
+  // changed.
   uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
 
   // A number that no resource of this manager has been given before: names for private resources.

@@ -4,9 +4,7 @@
 
 namespace tensorfleet {
 
-void RegisterAllOps(OpRegistry& ops) {
-  RegisterUnaryOps(ops);
-}
+void RegisterAllOps(OpRegistry& ops) { RegisterUnaryOps(ops); }
 
 const OpRegistry& BuiltinOps() {
   static const OpRegistry* const ops = [] {

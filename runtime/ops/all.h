@@ -1,5 +1,5 @@
-// Every op this project knows, in one registry. A family is a file beside this one with one function
-// `void Register<Family>Ops(OpRegistry&)`; all.cc lists them.
+// Every op this project knows, in one registry. A family is a file beside this one with one
+// function `void Register<Family>Ops(OpRegistry&)`; all.cc lists them.
 #pragma once
 
 #include "runtime/graph/op_schema.h"

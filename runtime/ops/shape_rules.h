@@ -1,5 +1,5 @@
-// Shape rules that many ops share, for OpSchemaBuilder::Shape (`.Shape(shapes::Unchanged)`), and the pieces
-// that rules are made of.
+// Shape rules that many ops share, for OpSchemaBuilder::Shape (`.Shape(shapes::Unchanged)`), and
+// the pieces that rules are made of.
 #pragma once
 
 #include "runtime/base/status.h"
@@ -15,11 +15,13 @@ Status UnknownShapes(ShapeContext& ctx);
 Status ScalarOutputs(ShapeContext& ctx);
 // Output 0 has the shape of input 0.
 Status Unchanged(ShapeContext& ctx);
-// All inputs have one shape, and output 0 too. Errors: InvalidArgument when they contradict each other.
+// All inputs have one shape, and output 0 too. Errors: InvalidArgument when they contradict each
+// other.
 Status MergeInputs(ShapeContext& ctx);
 // Output 0 is inputs 0 and 1 broadcast against each other, NumPy style. Errors: InvalidArgument.
 Status Broadcast(ShapeContext& ctx);
-// Output 0 is input 0 without the axes in input 1 (or with 1 in their place, by attribute `keep_dims`).
+// Output 0 is input 0 without the axes in input 1 (or with 1 in their place, by attribute
+// `keep_dims`).
 Status Reduction(ShapeContext& ctx);
 // Input 0 must have `rank` dimensions; output 0 has its shape.
 template <int rank>
@@ -28,10 +30,12 @@ Status UnchangedOfRank(ShapeContext& ctx) {
   return Unchanged(ctx);
 }
 
-// What `a` and `b` broadcast to. Errors: InvalidArgument `Dimensions must be equal, but are 2 and 3 ...`.
+// What `a` and `b` broadcast to. Errors: InvalidArgument `Dimensions must be equal, but are 2 and 3
+// ...`.
 StatusOr<PartialShape> BroadcastPartial(const PartialShape& a, const PartialShape& b);
 
-// What both know of one dimension. Errors: InvalidArgument `Dimensions must be equal, but are 2 and 3`.
+// What both know of one dimension. Errors: InvalidArgument `Dimensions must be equal, but are 2 and
+// 3`.
 StatusOr<int64_t> MergeDims(int64_t a, int64_t b);
 
 }  // namespace tensorfleet::shapes

@@ -28,7 +28,8 @@ constexpr UnaryOp kMath[] = {
     {"Neg", kSignedAndComplex, "The negative of each element."},
     {"Reciprocal", kSignedAndComplex, "1 / x for each element."},
     {"Inv", kSignedAndComplex, "1 / x for each element; the old name of Reciprocal."},
-    {"Sign", kSignedAndComplex, "-1, 0 or 1 by the sign of each element; x / |x| for complex numbers."},
+    {"Sign", kSignedAndComplex,
+     "-1, 0 or 1 by the sign of each element; x / |x| for complex numbers."},
     {"Square", kSquarable, "x * x for each element."},
     {"Sqrt", kFloatsAndComplex, "The square root of each element."},
     {"Rsqrt", kFloatsAndComplex, "1 / sqrt(x) for each element."},
@@ -77,10 +78,12 @@ constexpr UnaryOp kPredicates[] = {
 // Gradients in terms of the result `y` and the incoming gradient `dy`.
 constexpr UnaryOp kGradsOfResult[] = {
     {"TanhGrad", kFloatsAndComplex, "dy * (1 - y * y): the gradient of Tanh, whose result is y."},
-    {"SigmoidGrad", kFloatsAndComplex, "dy * y * (1 - y): the gradient of Sigmoid, whose result is y."},
+    {"SigmoidGrad", kFloatsAndComplex,
+     "dy * y * (1 - y): the gradient of Sigmoid, whose result is y."},
     {"SqrtGrad", kFloatsAndComplex, "dy * 0.5 / y: the gradient of Sqrt, whose result is y."},
     {"RsqrtGrad", kFloatsAndComplex, "dy * -0.5 * y^3: the gradient of Rsqrt, whose result is y."},
-    {"ReciprocalGrad", kFloatsAndComplex, "-dy * y * y: the gradient of Reciprocal, whose result is y."},
+    {"ReciprocalGrad", kFloatsAndComplex,
+     "-dy * y * y: the gradient of Reciprocal, whose result is y."},
     {"InvGrad", kFloatsAndComplex, "-dy * y * y: the gradient of Inv, whose result is y."},
 };
 
@@ -104,36 +107,73 @@ constexpr ActivationGrad kActivationGrads[] = {
 
 void RegisterUnaryOps(OpRegistry& ops) {
   for (const UnaryOp& op : kMath) {
-    ops.Add(OpSchemaBuilder(op.name).Input("x: T").Output("y: T").Attr(op.type).Shape(shapes::Unchanged).Doc(op.doc));
+    ops.Add(OpSchemaBuilder(op.name)
+                .Input("x: T")
+                .Output("y: T")
+                .Attr(op.type)
+                .Shape(shapes::Unchanged)
+                .Doc(op.doc));
   }
   for (const UnaryOp& op : kActivations) {
-    ops.Add(OpSchemaBuilder(op.name).Input("features: T").Output("activations: T").Attr(op.type)
-                .Shape(shapes::Unchanged).Doc(op.doc));
+    ops.Add(OpSchemaBuilder(op.name)
+                .Input("features: T")
+                .Output("activations: T")
+                .Attr(op.type)
+                .Shape(shapes::Unchanged)
+                .Doc(op.doc));
   }
   for (const UnaryOp& op : kPredicates) {
-    ops.Add(OpSchemaBuilder(op.name).Input("x: T").Output("y: bool").Attr(op.type).Shape(shapes::Unchanged)
+    ops.Add(OpSchemaBuilder(op.name)
+                .Input("x: T")
+                .Output("y: bool")
+                .Attr(op.type)
+                .Shape(shapes::Unchanged)
                 .Doc(op.doc));
   }
   for (const UnaryOp& op : kGradsOfResult) {
-    ops.Add(OpSchemaBuilder(op.name).Input("y: T").Input("dy: T").Output("z: T").Attr(op.type)
-                .Shape(shapes::MergeInputs).Doc(op.doc));
+    ops.Add(OpSchemaBuilder(op.name)
+                .Input("y: T")
+                .Input("dy: T")
+                .Output("z: T")
+                .Attr(op.type)
+                .Shape(shapes::MergeInputs)
+                .Doc(op.doc));
   }
   for (const ActivationGrad& op : kActivationGrads) {
-    ops.Add(OpSchemaBuilder(op.name).Input("gradients: T").Input(op.second).Output("backprops: T")
-                .Attr(op.type).Shape(shapes::MergeInputs).Doc(op.doc));
+    ops.Add(OpSchemaBuilder(op.name)
+                .Input("gradients: T")
+                .Input(op.second)
+                .Output("backprops: T")
+                .Attr(op.type)
+                .Shape(shapes::MergeInputs)
+                .Doc(op.doc));
   }
-  ops.Add(OpSchemaBuilder("LeakyRelu").Input("features: T").Output("activations: T")
-              .Attr("alpha: float = 0.2").Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
-              .Shape(shapes::Unchanged).Doc("x where it is positive, alpha * x elsewhere."));
-  ops.Add(OpSchemaBuilder("LeakyReluGrad").Input("gradients: T").Input("features: T")
-              .Output("backprops: T").Attr("alpha: float = 0.2")
-              .Attr("T: {half, bfloat16, float, double} = DT_FLOAT").Shape(shapes::MergeInputs)
+  ops.Add(OpSchemaBuilder("LeakyRelu")
+              .Input("features: T")
+              .Output("activations: T")
+              .Attr("alpha: float = 0.2")
+              .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
+              .Shape(shapes::Unchanged)
+              .Doc("x where it is positive, alpha * x elsewhere."));
+  ops.Add(OpSchemaBuilder("LeakyReluGrad")
+              .Input("gradients: T")
+              .Input("features: T")
+              .Output("backprops: T")
+              .Attr("alpha: float = 0.2")
+              .Attr("T: {half, bfloat16, float, double} = DT_FLOAT")
+              .Shape(shapes::MergeInputs)
               .Doc("The gradients where the features are positive, alpha times them elsewhere."));
-  ops.Add(OpSchemaBuilder("LogicalNot").Input("x: bool").Output("y: bool").Shape(shapes::Unchanged)
+  ops.Add(OpSchemaBuilder("LogicalNot")
+              .Input("x: bool")
+              .Output("y: bool")
+              .Shape(shapes::Unchanged)
               .Doc("The opposite of each element."));
-  ops.Add(OpSchemaBuilder("Invert").Input("x: T").Output("y: T")
+  ops.Add(OpSchemaBuilder("Invert")
+              .Input("x: T")
+              .Output("y: T")
               .Attr("T: {int8, int16, int32, int64, uint8, uint16, uint32, uint64}")
-              .Shape(shapes::Unchanged).Doc("Each element with all its bits flipped."));
+              .Shape(shapes::Unchanged)
+              .Doc("Each element with all its bits flipped."));
 }
 
 }  // namespace tensorfleet

@@ -1,4 +1,5 @@
-// Cuts a placed graph into one piece per task, or per device. Each edge between two pieces becomes a pair of
+// Cuts a placed graph into one piece per task, or per device. Each edge between two pieces becomes
+// a pair of
 // `_Send` and `_Recv` nodes that meet in the step's rendezvous (tf-protocol.md, B.7 and B.9).
 #pragma once
 
@@ -15,8 +16,8 @@
 namespace tensorfleet {
 
 struct PartitionOptions {
-  // kTask: what a master sends to workers; edges between devices of one task stay. kDevice: what a worker
-  // gives to its executors.
+  // kTask: what a master sends to workers; edges between devices of one task stay. kDevice: what a
+  // worker gives to its executors.
   enum class By { kTask, kDevice };
   By by = By::kTask;
   // The incarnation of the device that sends: part of the key, so that a restarted task is noticed.
@@ -28,10 +29,10 @@ struct PartitionOptions {
 // Pieces by task ("/job:ps/replica:0/task:0") or full device name.
 using Partitions = std::map<std::string, std::unique_ptr<Graph>>;
 
-// `graph` must be placed; it is left as it is. Names of nodes stay. Each piece's library holds the functions that
-// it uses. A loop that spans pieces gets a control loop in each piece other than the one that decides when it
-// ends, so that receives inside the loop run once per iteration.
-// Errors: InvalidArgument for a node without device, or frames that do not nest.
+// `graph` must be placed; it is left as it is. Names of nodes stay. Each piece's library holds the
+// functions that it uses. A loop that spans pieces gets a control loop in each piece other than the
+// one that decides when it ends, so that receives inside the loop run once per iteration. Errors:
+// InvalidArgument for a node without device, or frames that do not nest.
 StatusOr<Partitions> Partition(const Graph& graph, const PartitionOptions& options);
 
 // The functions of `graph`'s library that its nodes use, directly or through others.

@@ -1,5 +1,6 @@
-// Cuts a session's graph down to what one step needs. Feeds replace the tensors they name; fetches and targets
-// say what must be computed; everything else goes, so that nothing runs that nobody asked for.
+// Cuts a session's graph down to what one step needs. Feeds replace the tensors they name; fetches
+// and targets say what must be computed; everything else goes, so that nothing runs that nobody
+// asked for.
 #pragma once
 
 #include <cstdint>
@@ -21,17 +22,19 @@ struct StepSignature {
 
 // How feeds get into the graph and fetches out of it.
 enum class FeedStyle {
-  // By the call frame: `_Arg` nodes (index = position in `feeds`) and `_Retval` nodes (index = position in
+  // By the call frame: `_Arg` nodes (index = position in `feeds`) and `_Retval` nodes (index =
+  // position in
   // `fetches`). The usual way: nothing is looked up by name in a step.
   kCallFrame,
   // By the step's rendezvous: `_Recv` and `_Send` nodes with client_terminated, on the key
-  // "<client device>;<incarnation>;<client device>;<node>:<index>;0:0". For partial runs, whose feeds arrive in
+  // "<client device>;<incarnation>;<client device>;<node>:<index>;0:0". For partial runs, whose
+  // feeds arrive in
   // instalments. Repeated fetches of one tensor share one `_Send`.
   kRendezvous,
 };
 
 struct PruneOptions {
-  std::string client_device;      // full name; where feed and fetch nodes are placed
+  std::string client_device;        // full name; where feed and fetch nodes are placed
   uint64_t client_incarnation = 0;  // of that device; used by kRendezvous
   FeedStyle feed_style = FeedStyle::kCallFrame;
 };
@@ -44,12 +47,13 @@ struct PrunedGraph {
   std::vector<DType> fetch_types;
 };
 
-// Copies what `step` needs out of the session's graph, with the devices that nodes have; `graph` is left alone and
-// may be pruned by several threads at once. Costs time in what is kept rather than in the size of `graph`.
-// Feed and fetch nodes have their requested and assigned device set. A fed placeholder's control outputs
-// move to the feed node, so that a fed placeholder never runs.
-// Errors, in the texts that clients know (tf-protocol.md, B.3): InvalidArgument for nothing to do, an endpoint
-// fed twice or fed and fetched, an output index out of range; NotFound for an unknown feed, fetch or target.
+// Copies what `step` needs out of the session's graph, with the devices that nodes have; `graph` is
+// left alone and may be pruned by several threads at once. Costs time in what is kept rather than
+// in the size of `graph`. Feed and fetch nodes have their requested and assigned device set. A fed
+// placeholder's control outputs move to the feed node, so that a fed placeholder never runs.
+// Errors, in the texts that clients know (tf-protocol.md, B.3): InvalidArgument for nothing to do,
+// an endpoint fed twice or fed and fetched, an output index out of range; NotFound for an unknown
+// feed, fetch or target.
 StatusOr<PrunedGraph> PruneForStep(const StepSignature& step, const PruneOptions& options,
                                    const Graph& graph);
 

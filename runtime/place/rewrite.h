@@ -1,6 +1,7 @@
-// The list of passes that a pruned graph goes through before it is partitioned: functions and control flow are
-// expanded, what that adds is placed, then constants are folded and the graph is tidied. A pass keeps what can
-// be seen from outside: the names of nodes that stay, what runs at most once, and errors of ops that fail.
+// The list of passes that a pruned graph goes through before it is partitioned: functions and
+// control flow are expanded, what that adds is placed, then constants are folded and the graph is
+// tidied. A pass keeps what can be seen from outside: the names of nodes that stay, what runs at
+// most once, and errors of ops that fail.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +26,15 @@ struct RewriteOptions {
   bool fold_constants = true;
   bool remove_identities = true;
   bool merge_equal_nodes = true;
-  // While and If become Switch and Merge nodes where the client allows it (`_lower_using_switch_merge`). Not an
-  // optimisation: loops may span tasks only in that form.
+  // While and If become Switch and Merge nodes where the client allows it
+  // (`_lower_using_switch_merge`). Not an optimisation: loops may span tasks only in that form.
   bool lower_control_flow = true;
   // A folded constant may not take more bytes than this.
   int64_t max_folded_bytes = 10 << 20;
 };
 
-// What a client's ConfigProto.graph_options asks for: disable_meta_optimizer, opt_level L0 and the switches of
-// single optimisers turn passes off.
+// What a client's ConfigProto.graph_options asks for: disable_meta_optimizer, opt_level L0 and the
+// switches of single optimisers turn passes off.
 RewriteOptions RewriteOptionsFrom(const tensorflow::GraphOptions& options);
 
 struct RewriteContext {
@@ -53,8 +54,9 @@ struct GraphRewrite {
 // The passes in the order in which they run.
 absl::Span<const GraphRewrite> GraphRewrites();
 
-// Runs all passes on a graph that PruneForStep made and whose other nodes were placed with calls_are_expanded.
-// Afterwards every node has a device. Errors: those of the passes, with the pass's name.
+// Runs all passes on a graph that PruneForStep made and whose other nodes were placed with
+// calls_are_expanded. Afterwards every node has a device. Errors: those of the passes, with the
+// pass's name.
 Status RewriteGraph(Graph* graph, const RewriteContext& context);
 
 }  // namespace tensorfleet

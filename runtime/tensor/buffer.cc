@@ -12,8 +12,9 @@ std::atomic<int64_t> g_bytes_in_use{0};
 // The object sits in front of its data, in one block.
 constexpr size_t kHeader = kBufferAlignment;
 
-// Small blocks come in a few sizes and are kept per thread: a scalar step then never meets malloc. A thread
-// keeps at most kMaxKept blocks of a size, so a producer and a consumer on two threads cannot pile them up.
+// Small blocks come in a few sizes and are kept per thread: a scalar step then never meets malloc.
+// A thread keeps at most kMaxKept blocks of a size, so a producer and a consumer on two threads
+// cannot pile them up.
 constexpr size_t kClassBytes[] = {64, 256, 1024};
 constexpr int kNumClasses = 3;
 constexpr int kMaxKept = 512;
@@ -63,7 +64,8 @@ void* AllocateBlock(size_t size, int size_class) {
     }
     size = kClassBytes[size_class];
   }
-  const size_t rounded = (kHeader + size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  const size_t rounded =
+      (kHeader + size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
   return std::aligned_alloc(kBufferAlignment, rounded);
 }
 

@@ -1,5 +1,5 @@
-// Reference-counted memory under tensors. Buffers are aligned to 64 bytes, so that any vector instruction
-// may be used and the network can receive straight into them.
+// Reference-counted memory under tensors. Buffers are aligned to 64 bytes, so that any vector
+// instruction may be used and the network can receive straight into them.
 #pragma once
 
 #include <atomic>
@@ -74,8 +74,9 @@ class BufferRef {
   Buffer* buffer_ = nullptr;
 };
 
-// Host memory of `size` bytes, uninitialised. Small sizes come from a per-thread cache and cost no call
-// into the system's allocator. Errors: ResourceExhausted, also for sizes over the process-wide limit.
+// Host memory of `size` bytes, uninitialised. Small sizes come from a per-thread cache and cost no
+// call into the system's allocator. Errors: ResourceExhausted, also for sizes over the process-wide
+// limit.
 StatusOr<BufferRef> AllocateHostBuffer(size_t size);
 
 // Memory that somebody else owns; `release` is called once when the last reference goes.

@@ -1,5 +1,6 @@
-// Element types. The numbers are those of the protocol's DataType (facts: tf-protocol.md, A.4), so a DType
-// casts to and from the wire. A reference type (an edge that carries a variable) is its base + 100.
+// Element types. The numbers are those of the protocol's DataType (facts: tf-protocol.md, A.4), so
+// a DType casts to and from the wire. A reference type (an edge that carries a variable) is its
+// base + 100.
 #pragma once
 
 #include <complex>
@@ -59,8 +60,8 @@ constexpr DType RefTo(DType t) {
 // Whether `number` is a type of the protocol, reference types included.
 bool IsValidDType(int number);
 
-// Bytes per element in memory: strings, resources and variants count their in-memory objects; the 4-bit
-// types take one byte per element. 0 for kInvalid.
+// Bytes per element in memory: strings, resources and variants count their in-memory objects; the
+// 4-bit types take one byte per element. 0 for kInvalid.
 size_t ElementSize(DType t);
 
 // Types whose elements are plain bytes: may be copied by memcpy and sent as `tensor_content`.
@@ -75,16 +76,40 @@ std::string DTypeName(DType t);
 // The inverse; also takes the proto's spelling "DT_FLOAT".
 StatusOr<DType> DTypeFromName(absl::string_view name);
 
-// Elements of the types that C++ has no arithmetic type for. Distinct, so that templates can tell them apart.
-struct QInt8 { int8_t value = 0; friend bool operator==(QInt8 a, QInt8 b) { return a.value == b.value; } };
-struct QUInt8 { uint8_t value = 0; friend bool operator==(QUInt8 a, QUInt8 b) { return a.value == b.value; } };
-struct QInt16 { int16_t value = 0; friend bool operator==(QInt16 a, QInt16 b) { return a.value == b.value; } };
-struct QUInt16 { uint16_t value = 0; friend bool operator==(QUInt16 a, QUInt16 b) { return a.value == b.value; } };
-struct QInt32 { int32_t value = 0; friend bool operator==(QInt32 a, QInt32 b) { return a.value == b.value; } };
-struct Float8E5M2 { uint8_t bits = 0; };
-struct Float8E4M3FN { uint8_t bits = 0; };
-struct Int4 { int8_t value = 0; };
-struct UInt4 { uint8_t value = 0; };
+// Elements of the types that C++ has no arithmetic type for. Distinct, so that templates can tell
+// them apart.
+struct QInt8 {
+  int8_t value = 0;
+  friend bool operator==(QInt8 a, QInt8 b) { return a.value == b.value; }
+};
+struct QUInt8 {
+  uint8_t value = 0;
+  friend bool operator==(QUInt8 a, QUInt8 b) { return a.value == b.value; }
+};
+struct QInt16 {
+  int16_t value = 0;
+  friend bool operator==(QInt16 a, QInt16 b) { return a.value == b.value; }
+};
+struct QUInt16 {
+  uint16_t value = 0;
+  friend bool operator==(QUInt16 a, QUInt16 b) { return a.value == b.value; }
+};
+struct QInt32 {
+  int32_t value = 0;
+  friend bool operator==(QInt32 a, QInt32 b) { return a.value == b.value; }
+};
+struct Float8E5M2 {
+  uint8_t bits = 0;
+};
+struct Float8E4M3FN {
+  uint8_t bits = 0;
+};
+struct Int4 {
+  int8_t value = 0;
+};
+struct UInt4 {
+  uint8_t value = 0;
+};
 class ResourceHandle;
 class Variant;
 

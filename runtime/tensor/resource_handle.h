@@ -1,5 +1,6 @@
-// What an element of a `resource` tensor holds: the name of a piece of state on some device. The state
-// itself is found through the resource manager of that device (runtime/kernels/resource_manager.h).
+// What an element of a `resource` tensor holds: the name of a piece of state on some device. The
+// state itself is found through the resource manager of that device
+// (runtime/kernels/resource_manager.h).
 #pragma once
 
 #include <cstdint>

@@ -33,11 +33,13 @@ StatusOr<Shape> Shape::Make(absl::Span<const int64_t> dims) {
                            " are supported");
   }
   Shape shape;
-  // Zero elements can hide an overflow of the other dimensions, which strides would meet: count those too.
+  // Zero elements can hide an overflow of the other dimensions, which strides would meet: count
+  // those too.
   int64_t without_zeros = 1;
   bool has_zero = false;
   for (const int64_t d : dims) {
-    if (d < 0) return InvalidArgument("Dimension ", d, " must be >= 0 in shape ", DimsToString(dims));
+    if (d < 0)
+      return InvalidArgument("Dimension ", d, " must be >= 0 in shape ", DimsToString(dims));
     if (d == 0) {
       has_zero = true;
     } else if (__builtin_mul_overflow(without_zeros, d, &without_zeros)) {
@@ -137,7 +139,8 @@ bool PartialShape::IsCompatibleWith(const PartialShape& other) const {
 
 StatusOr<PartialShape> PartialShape::MergedWith(const PartialShape& other) const {
   if (!IsCompatibleWith(other)) {
-    return InvalidArgument("Shapes ", ToString(), " and ", other.ToString(), " do not fit together");
+    return InvalidArgument("Shapes ", ToString(), " and ", other.ToString(),
+                           " do not fit together");
   }
   if (!known_rank_) return other;
   PartialShape merged = *this;

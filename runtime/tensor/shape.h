@@ -1,6 +1,6 @@
-// Shapes. `Shape` is the shape of a tensor: every dimension known, the number of elements checked against
-// overflow when it is made. `PartialShape` is what is known before a step runs: a dimension, or even the
-// rank, may be open.
+// Shapes. `Shape` is the shape of a tensor: every dimension known, the number of elements checked
+// against overflow when it is made. `PartialShape` is what is known before a step runs: a
+// dimension, or even the rank, may be open.
 #pragma once
 
 #include <cstdint>
@@ -19,18 +19,19 @@ class TensorShapeProto;
 
 namespace tensorfleet {
 
-// Dimensions are non-negative; the product fits in int64. Value type; up to four dimensions take no memory
-// of their own.
+// Dimensions are non-negative; the product fits in int64. Value type; up to four dimensions take no
+// memory of their own.
 class Shape {
  public:
   static constexpr int kMaxRank = 254;
 
   Shape() = default;  // a scalar
-  // For dimensions that are known to be good, as in code and tests: checks, and ends the process on bad ones.
+  // For dimensions that are known to be good, as in code and tests: checks, and ends the process on
+  // bad ones.
   Shape(std::initializer_list<int64_t> dims);
 
-  // The way in for anything from outside. Errors: InvalidArgument for a negative dimension, a rank over
-  // kMaxRank or a product over int64.
+  // The way in for anything from outside. Errors: InvalidArgument for a negative dimension, a rank
+  // over kMaxRank or a product over int64.
   static StatusOr<Shape> Make(absl::Span<const int64_t> dims);
   static StatusOr<Shape> FromProto(const tensorflow::TensorShapeProto& proto);
   void ToProto(tensorflow::TensorShapeProto* proto) const;
@@ -106,6 +107,8 @@ class PartialShape {
 };
 
 inline std::ostream& operator<<(std::ostream& os, const Shape& s) { return os << s.ToString(); }
-inline std::ostream& operator<<(std::ostream& os, const PartialShape& s) { return os << s.ToString(); }
+inline std::ostream& operator<<(std::ostream& os, const PartialShape& s) {
+  return os << s.ToString();
+}
 
 }  // namespace tensorfleet

@@ -30,10 +30,14 @@ class ObjectBuffer final : public Buffer {
 
 BufferRef MakeObjectBuffer(DType dtype, int64_t count) {
   switch (dtype) {
-    case DType::kString: return ObjectBuffer<std::string>::Make(count);
-    case DType::kResource: return ObjectBuffer<ResourceHandle>::Make(count);
-    case DType::kVariant: return ObjectBuffer<Variant>::Make(count);
-    default: return BufferRef();
+    case DType::kString:
+      return ObjectBuffer<std::string>::Make(count);
+    case DType::kResource:
+      return ObjectBuffer<ResourceHandle>::Make(count);
+    case DType::kVariant:
+      return ObjectBuffer<Variant>::Make(count);
+    default:
+      return BufferRef();
   }
 }
 
@@ -76,34 +80,62 @@ std::vector<std::string> FormatSome(const Tensor& t, int64_t count) {
 
 std::vector<std::string> FormatElements(const Tensor& t, int64_t count) {
   switch (t.dtype()) {
-    case DType::kFloat: return FormatSome<float>(t, count);
-    case DType::kDouble: return FormatSome<double>(t, count);
-    case DType::kInt32: return FormatSome<int32_t>(t, count);
-    case DType::kUInt8: return FormatSome<uint8_t>(t, count);
-    case DType::kInt16: return FormatSome<int16_t>(t, count);
-    case DType::kInt8: return FormatSome<int8_t>(t, count);
-    case DType::kString: return FormatSome<std::string>(t, count);
-    case DType::kComplex64: return FormatSome<std::complex<float>>(t, count);
-    case DType::kInt64: return FormatSome<int64_t>(t, count);
-    case DType::kBool: return FormatSome<bool>(t, count);
-    case DType::kQInt8: return FormatSome<QInt8>(t, count);
-    case DType::kQUInt8: return FormatSome<QUInt8>(t, count);
-    case DType::kQInt32: return FormatSome<QInt32>(t, count);
-    case DType::kBFloat16: return FormatSome<Eigen::bfloat16>(t, count);
-    case DType::kQInt16: return FormatSome<QInt16>(t, count);
-    case DType::kQUInt16: return FormatSome<QUInt16>(t, count);
-    case DType::kUInt16: return FormatSome<uint16_t>(t, count);
-    case DType::kComplex128: return FormatSome<std::complex<double>>(t, count);
-    case DType::kHalf: return FormatSome<Eigen::half>(t, count);
-    case DType::kResource: return FormatSome<ResourceHandle>(t, count);
-    case DType::kVariant: return FormatSome<Variant>(t, count);
-    case DType::kUInt32: return FormatSome<uint32_t>(t, count);
-    case DType::kUInt64: return FormatSome<uint64_t>(t, count);
-    case DType::kFloat8E5M2: return FormatSome<Float8E5M2>(t, count);
-    case DType::kFloat8E4M3FN: return FormatSome<Float8E4M3FN>(t, count);
-    case DType::kInt4: return FormatSome<Int4>(t, count);
-    case DType::kUInt4: return FormatSome<UInt4>(t, count);
-    case DType::kInvalid: break;
+    case DType::kFloat:
+      return FormatSome<float>(t, count);
+    case DType::kDouble:
+      return FormatSome<double>(t, count);
+    case DType::kInt32:
+      return FormatSome<int32_t>(t, count);
+    case DType::kUInt8:
+      return FormatSome<uint8_t>(t, count);
+    case DType::kInt16:
+      return FormatSome<int16_t>(t, count);
+    case DType::kInt8:
+      return FormatSome<int8_t>(t, count);
+    case DType::kString:
+      return FormatSome<std::string>(t, count);
+    case DType::kComplex64:
+      return FormatSome<std::complex<float>>(t, count);
+    case DType::kInt64:
+      return FormatSome<int64_t>(t, count);
+    case DType::kBool:
+      return FormatSome<bool>(t, count);
+    case DType::kQInt8:
+      return FormatSome<QInt8>(t, count);
+    case DType::kQUInt8:
+      return FormatSome<QUInt8>(t, count);
+    case DType::kQInt32:
+      return FormatSome<QInt32>(t, count);
+    case DType::kBFloat16:
+      return FormatSome<Eigen::bfloat16>(t, count);
+    case DType::kQInt16:
+      return FormatSome<QInt16>(t, count);
+    case DType::kQUInt16:
+      return FormatSome<QUInt16>(t, count);
+    case DType::kUInt16:
+      return FormatSome<uint16_t>(t, count);
+    case DType::kComplex128:
+      return FormatSome<std::complex<double>>(t, count);
+    case DType::kHalf:
+      return FormatSome<Eigen::half>(t, count);
+    case DType::kResource:
+      return FormatSome<ResourceHandle>(t, count);
+    case DType::kVariant:
+      return FormatSome<Variant>(t, count);
+    case DType::kUInt32:
+      return FormatSome<uint32_t>(t, count);
+    case DType::kUInt64:
+      return FormatSome<uint64_t>(t, count);
+    case DType::kFloat8E5M2:
+      return FormatSome<Float8E5M2>(t, count);
+    case DType::kFloat8E4M3FN:
+      return FormatSome<Float8E4M3FN>(t, count);
+    case DType::kInt4:
+      return FormatSome<Int4>(t, count);
+    case DType::kUInt4:
+      return FormatSome<UInt4>(t, count);
+    case DType::kInvalid:
+      break;
   }
   return {};
 }
@@ -213,7 +245,8 @@ StatusOr<Tensor> Tensor::Clone() const {
       std::copy_n(values<Variant>().begin(), num_elements(),
                   copy.mutable_values<Variant>().begin());
       break;
-    default: std::memcpy(copy.mutable_raw(), raw(), bytes());
+    default:
+      std::memcpy(copy.mutable_raw(), raw(), bytes());
   }
   return copy;
 }

@@ -1,5 +1,5 @@
-// A tensor: element type, shape and a shared buffer in host memory. Copying one copies a handle; the data is
-// shared and must not be written while anybody else holds it (`buffer_is_unique`).
+// A tensor: element type, shape and a shared buffer in host memory. Copying one copies a handle;
+// the data is shared and must not be written while anybody else holds it (`buffer_is_unique`).
 // Thread-compatible: concurrent reads are safe.
 #pragma once
 
@@ -24,7 +24,8 @@ class Tensor {
   Tensor() = default;
 
   // Memory for `shape`: plain data is left uninitialised, strings, handles and variants are
-  // default-constructed. Errors: ResourceExhausted; InvalidArgument for kInvalid or a reference type.
+  // default-constructed. Errors: ResourceExhausted; InvalidArgument for kInvalid or a reference
+  // type.
   static StatusOr<Tensor> Allocate(DType dtype, const Shape& shape);
   // The same, with plain data set to zero.
   static StatusOr<Tensor> Zeros(DType dtype, const Shape& shape);
@@ -76,14 +77,17 @@ class Tensor {
     TFLEET_DCHECK(num_elements() == 1);
     return values<T>()[0];
   }
-  const void* raw() const { return buffer_ ? static_cast<char*>(buffer_->data()) + offset_ : nullptr; }
+  const void* raw() const {
+    return buffer_ ? static_cast<char*>(buffer_->data()) + offset_ : nullptr;
+  }
   void* mutable_raw() { return buffer_ ? static_cast<char*>(buffer_->data()) + offset_ : nullptr; }
 
   // The same elements under another shape of as many elements (checked: our bug otherwise).
   Tensor Reshaped(const Shape& shape) const;
   // The same bytes as another plain type of the same size.
   Tensor BitcastTo(DType dtype) const;
-  // Rows [begin, end) of the first dimension, sharing the buffer. The result may be less than 64-byte aligned.
+  // Rows [begin, end) of the first dimension, sharing the buffer. The result may be less than
+  // 64-byte aligned.
   Tensor Rows(int64_t begin, int64_t end) const;
   // A copy with a buffer of its own. Errors: ResourceExhausted.
   StatusOr<Tensor> Clone() const;

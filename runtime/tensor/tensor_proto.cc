@@ -38,15 +38,15 @@ Status FillFrom(const Field& field, Convert convert, Tensor& t) {
 
 template <typename T, typename Carrier>
 Status FillNumbers(const RepeatedField<Carrier>& field, Tensor& t) {
-  return FillFrom<T>(field, [](Carrier v) { return static_cast<T>(v); }, t);
+  return FillFrom<T>(
+      field, [](Carrier v) { return static_cast<T>(v); }, t);
 }
 
 // 16-bit floats travel as their bit pattern.
 template <typename T>
 Status FillBits16(const RepeatedField<int32_t>& field, Tensor& t) {
   return FillFrom<T>(
-      field,
-      [](int32_t v) { return Eigen::numext::bit_cast<T>(static_cast<uint16_t>(v)); }, t);
+      field, [](int32_t v) { return Eigen::numext::bit_cast<T>(static_cast<uint16_t>(v)); }, t);
 }
 
 template <typename T, typename Part>
@@ -64,7 +64,8 @@ Status FillComplex(const RepeatedField<Part>& field, Tensor& t) {
 
 template <typename Q, typename Raw>
 Status FillWrapped(const RepeatedField<int32_t>& field, Tensor& t) {
-  return FillFrom<Q>(field, [](int32_t v) { return Q{static_cast<Raw>(v)}; }, t);
+  return FillFrom<Q>(
+      field, [](int32_t v) { return Q{static_cast<Raw>(v)}; }, t);
 }
 
 StatusOr<Tensor> TensorFromProtoAt(const tensorflow::TensorProto& proto, int depth);
@@ -133,39 +134,67 @@ Status FillFloat8(const std::string& bytes, Tensor& t) {
 
 Status FillFromValues(const tensorflow::TensorProto& p, int depth, Tensor& t) {
   switch (t.dtype()) {
-    case DType::kFloat: return FillNumbers<float>(p.float_val(), t);
-    case DType::kDouble: return FillNumbers<double>(p.double_val(), t);
-    case DType::kInt32: return FillNumbers<int32_t>(p.int_val(), t);
-    case DType::kInt16: return FillNumbers<int16_t>(p.int_val(), t);
-    case DType::kInt8: return FillNumbers<int8_t>(p.int_val(), t);
-    case DType::kUInt8: return FillNumbers<uint8_t>(p.int_val(), t);
-    case DType::kUInt16: return FillNumbers<uint16_t>(p.int_val(), t);
-    case DType::kUInt32: return FillNumbers<uint32_t>(p.uint32_val(), t);
-    case DType::kUInt64: return FillNumbers<uint64_t>(p.uint64_val(), t);
-    case DType::kInt64: return FillNumbers<int64_t>(p.int64_val(), t);
-    case DType::kBool: return FillNumbers<bool>(p.bool_val(), t);
-    case DType::kHalf: return FillBits16<Eigen::half>(p.half_val(), t);
-    case DType::kBFloat16: return FillBits16<Eigen::bfloat16>(p.half_val(), t);
-    case DType::kComplex64: return FillComplex<std::complex<float>>(p.scomplex_val(), t);
-    case DType::kComplex128: return FillComplex<std::complex<double>>(p.dcomplex_val(), t);
-    case DType::kQInt8: return FillWrapped<QInt8, int8_t>(p.int_val(), t);
-    case DType::kQUInt8: return FillWrapped<QUInt8, uint8_t>(p.int_val(), t);
-    case DType::kQInt16: return FillWrapped<QInt16, int16_t>(p.int_val(), t);
-    case DType::kQUInt16: return FillWrapped<QUInt16, uint16_t>(p.int_val(), t);
-    case DType::kQInt32: return FillWrapped<QInt32, int32_t>(p.int_val(), t);
-    case DType::kInt4: return FillWrapped<Int4, int8_t>(p.int_val(), t);
-    case DType::kUInt4: return FillWrapped<UInt4, uint8_t>(p.int_val(), t);
+    case DType::kFloat:
+      return FillNumbers<float>(p.float_val(), t);
+    case DType::kDouble:
+      return FillNumbers<double>(p.double_val(), t);
+    case DType::kInt32:
+      return FillNumbers<int32_t>(p.int_val(), t);
+    case DType::kInt16:
+      return FillNumbers<int16_t>(p.int_val(), t);
+    case DType::kInt8:
+      return FillNumbers<int8_t>(p.int_val(), t);
+    case DType::kUInt8:
+      return FillNumbers<uint8_t>(p.int_val(), t);
+    case DType::kUInt16:
+      return FillNumbers<uint16_t>(p.int_val(), t);
+    case DType::kUInt32:
+      return FillNumbers<uint32_t>(p.uint32_val(), t);
+    case DType::kUInt64:
+      return FillNumbers<uint64_t>(p.uint64_val(), t);
+    case DType::kInt64:
+      return FillNumbers<int64_t>(p.int64_val(), t);
+    case DType::kBool:
+      return FillNumbers<bool>(p.bool_val(), t);
+    case DType::kHalf:
+      return FillBits16<Eigen::half>(p.half_val(), t);
+    case DType::kBFloat16:
+      return FillBits16<Eigen::bfloat16>(p.half_val(), t);
+    case DType::kComplex64:
+      return FillComplex<std::complex<float>>(p.scomplex_val(), t);
+    case DType::kComplex128:
+      return FillComplex<std::complex<double>>(p.dcomplex_val(), t);
+    case DType::kQInt8:
+      return FillWrapped<QInt8, int8_t>(p.int_val(), t);
+    case DType::kQUInt8:
+      return FillWrapped<QUInt8, uint8_t>(p.int_val(), t);
+    case DType::kQInt16:
+      return FillWrapped<QInt16, int16_t>(p.int_val(), t);
+    case DType::kQUInt16:
+      return FillWrapped<QUInt16, uint16_t>(p.int_val(), t);
+    case DType::kQInt32:
+      return FillWrapped<QInt32, int32_t>(p.int_val(), t);
+    case DType::kInt4:
+      return FillWrapped<Int4, int8_t>(p.int_val(), t);
+    case DType::kUInt4:
+      return FillWrapped<UInt4, uint8_t>(p.int_val(), t);
     case DType::kFloat8E5M2:
-    case DType::kFloat8E4M3FN: return FillFloat8(p.float8_val(), t);
-    case DType::kString: return FillStrings(p, t);
-    case DType::kResource: return FillResources(p, t);
-    case DType::kVariant: return FillVariants(p, depth, t);
-    case DType::kInvalid: break;
+    case DType::kFloat8E4M3FN:
+      return FillFloat8(p.float8_val(), t);
+    case DType::kString:
+      return FillStrings(p, t);
+    case DType::kResource:
+      return FillResources(p, t);
+    case DType::kVariant:
+      return FillVariants(p, depth, t);
+    case DType::kInvalid:
+      break;
   }
   return InvalidArgument("tensor proto has no dtype");
 }
 
-// Splits framed content: N varint32 lengths, then as many byte strings. Calls set(i, bytes) for each.
+// Splits framed content: N varint32 lengths, then as many byte strings. Calls set(i, bytes) for
+// each.
 template <typename Set>
 Status SplitFramed(absl::string_view content, int64_t n, Set set) {
   if (n > static_cast<int64_t>(content.size())) {
@@ -182,8 +211,10 @@ Status SplitFramed(absl::string_view content, int64_t n, Set set) {
   }
   absl::string_view rest = content.substr(in.CurrentPosition());
   if (total != rest.size()) {
-    return InvalidArgument("tensor content holds ", rest.size(), " bytes of elements; their lengths "
-                           "add up to ", total);
+    return InvalidArgument("tensor content holds ", rest.size(),
+                           " bytes of elements; their lengths "
+                           "add up to ",
+                           total);
   }
   for (int64_t i = 0; i < n; ++i) {
     TFLEET_RETURN_IF_ERROR(set(i, rest.substr(0, lengths[i])));
@@ -197,8 +228,7 @@ StatusOr<Tensor> DecodeContentAt(DType dtype, const Shape& shape, absl::string_v
   const int64_t n = shape.num_elements();
   if (IsPlainData(dtype)) {
     const size_t element = ElementSize(dtype);
-    if (content.size() % element != 0 ||
-        static_cast<int64_t>(content.size() / element) != n) {
+    if (content.size() % element != 0 || static_cast<int64_t>(content.size() / element) != n) {
       return InvalidArgument("tensor content has ", content.size(), " bytes; ", DTypeName(dtype),
                              " ", shape.ToString(), " does not fit them");
     }
@@ -225,7 +255,8 @@ StatusOr<Tensor> DecodeContentAt(DType dtype, const Shape& shape, absl::string_v
       if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
         return InvalidArgument("tensor content holds a malformed resource handle");
       }
-      TFLEET_ASSIGN_OR_RETURN(t.mutable_values<ResourceHandle>()[i], ResourceHandleFromProto(proto));
+      TFLEET_ASSIGN_OR_RETURN(t.mutable_values<ResourceHandle>()[i],
+                              ResourceHandleFromProto(proto));
       return OkStatus();
     }
     tensorflow::VariantTensorDataProto proto;
@@ -326,17 +357,39 @@ Status TensorToCompactProto(const Tensor& tensor, tensorflow::TensorProto* proto
   if (tensor.num_elements() == 0) return OkStatus();
   const auto add = [](auto* field, const auto& v) { field->Add(v); };
   switch (tensor.dtype()) {
-    case DType::kFloat: AddCompact<float>(tensor, proto->mutable_float_val(), add); break;
-    case DType::kDouble: AddCompact<double>(tensor, proto->mutable_double_val(), add); break;
-    case DType::kInt32: AddCompact<int32_t>(tensor, proto->mutable_int_val(), add); break;
-    case DType::kInt16: AddCompact<int16_t>(tensor, proto->mutable_int_val(), add); break;
-    case DType::kInt8: AddCompact<int8_t>(tensor, proto->mutable_int_val(), add); break;
-    case DType::kUInt8: AddCompact<uint8_t>(tensor, proto->mutable_int_val(), add); break;
-    case DType::kUInt16: AddCompact<uint16_t>(tensor, proto->mutable_int_val(), add); break;
-    case DType::kInt64: AddCompact<int64_t>(tensor, proto->mutable_int64_val(), add); break;
-    case DType::kUInt32: AddCompact<uint32_t>(tensor, proto->mutable_uint32_val(), add); break;
-    case DType::kUInt64: AddCompact<uint64_t>(tensor, proto->mutable_uint64_val(), add); break;
-    case DType::kBool: AddCompact<bool>(tensor, proto->mutable_bool_val(), add); break;
+    case DType::kFloat:
+      AddCompact<float>(tensor, proto->mutable_float_val(), add);
+      break;
+    case DType::kDouble:
+      AddCompact<double>(tensor, proto->mutable_double_val(), add);
+      break;
+    case DType::kInt32:
+      AddCompact<int32_t>(tensor, proto->mutable_int_val(), add);
+      break;
+    case DType::kInt16:
+      AddCompact<int16_t>(tensor, proto->mutable_int_val(), add);
+      break;
+    case DType::kInt8:
+      AddCompact<int8_t>(tensor, proto->mutable_int_val(), add);
+      break;
+    case DType::kUInt8:
+      AddCompact<uint8_t>(tensor, proto->mutable_int_val(), add);
+      break;
+    case DType::kUInt16:
+      AddCompact<uint16_t>(tensor, proto->mutable_int_val(), add);
+      break;
+    case DType::kInt64:
+      AddCompact<int64_t>(tensor, proto->mutable_int64_val(), add);
+      break;
+    case DType::kUInt32:
+      AddCompact<uint32_t>(tensor, proto->mutable_uint32_val(), add);
+      break;
+    case DType::kUInt64:
+      AddCompact<uint64_t>(tensor, proto->mutable_uint64_val(), add);
+      break;
+    case DType::kBool:
+      AddCompact<bool>(tensor, proto->mutable_bool_val(), add);
+      break;
     case DType::kHalf:
     case DType::kBFloat16:
       AddCompact<uint16_t>(tensor.BitcastTo(DType::kUInt16), proto->mutable_half_val(), add);
@@ -349,7 +402,8 @@ Status TensorToCompactProto(const Tensor& tensor, tensorflow::TensorProto* proto
         ResourceHandleToProto(handle, proto->add_resource_handle_val());
       }
       break;
-    default: return EncodeTensorContent(tensor, proto->mutable_tensor_content());
+    default:
+      return EncodeTensorContent(tensor, proto->mutable_tensor_content());
   }
   return OkStatus();
 }

@@ -21,7 +21,8 @@ TEST(TensorProto, EveryPlainTypeRoundTripsInBothForms) {
     if (!IsValidDType(number) || !IsPlainData(static_cast<DType>(number))) continue;
     const DType dtype = static_cast<DType>(number);
     Tensor t = *Tensor::Zeros(dtype, Shape({2, 3}));
-    // Small values that are valid in every type, the last two equal so that the compact form drops one.
+    // Small values that are valid in every type, the last two equal so that the compact form drops
+    // one.
     auto* bytes = static_cast<char*>(t.mutable_raw());
     for (int i = 0; i < 4; ++i) bytes[i * ElementSize(dtype)] = 1;
     for (auto encode : {&TensorToProto, &TensorToCompactProto}) {
@@ -84,7 +85,11 @@ TEST(TensorProto, RefusesHostileShapesBeforeAllocating) {
 
 TEST(TensorProto, RefusesFramingThatLies) {
   tensorflow::TensorProto proto = ProtoOf(DType::kString, {2});
-  for (const char* content : {"\x05\x05" "abc", "\x01", "\xff\xff\xff\xff\xff\xff", "\x01\x00" "ab"}) {
+  for (const char* content : {"\x05\x05"
+                              "abc",
+                              "\x01", "\xff\xff\xff\xff\xff\xff",
+                              "\x01\x00"
+                              "ab"}) {
     proto.set_tensor_content(content);
     EXPECT_EQ(TensorFromProto(proto).status().code(), absl::StatusCode::kInvalidArgument);
   }

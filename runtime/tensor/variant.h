@@ -1,5 +1,5 @@
-// An element of a `variant` tensor: any value of a class derived from VariantValue, shared and immutable
-// (whoever changes one makes a new value).
+// An element of a `variant` tensor: any value of a class derived from VariantValue, shared and
+// immutable (whoever changes one makes a new value).
 #pragma once
 
 #include <memory>
@@ -44,8 +44,8 @@ class Variant {
   std::shared_ptr<const VariantValue> value_;
 };
 
-// A value that came from the wire and whose type nobody has asked for yet: keeps the data as it is, so that
-// it can be moved on unchanged.
+// A value that came from the wire and whose type nobody has asked for yet: keeps the data as it is,
+// so that it can be moved on unchanged.
 class EncodedVariant final : public VariantValue {
  public:
   explicit EncodedVariant(VariantData data) : data_(std::move(data)) {}

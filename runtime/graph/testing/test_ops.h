@@ -22,16 +22,26 @@ inline const OpRegistry& Ops() {
                   .Attr("T: type = DT_FLOAT"));
     made->Add(OpSchemaBuilder("Pair").Output("a: float").Output("b: N * int32").Attr("N: int = 2"));
     made->Add(OpSchemaBuilder("NeedsAttr").Output("out: float").Attr("value: int"));
-    made->Add(OpSchemaBuilder("NextIteration").Input("data: T").Output("output: T").Attr("T: type"));
+    made->Add(
+        OpSchemaBuilder("NextIteration").Input("data: T").Output("output: T").Attr("T: type"));
     made->Add(OpSchemaBuilder("Merge")
                   .Input("inputs: N * T")
                   .Output("output: T")
                   .Output("value_index: int32")
                   .Attr("T: type")
                   .Attr("N: int >= 1"));
-    made->Add(OpSchemaBuilder("_Arg").Output("output: T").Attr("T: type").Attr("index: int >= 0").Stateful());
-    made->Add(OpSchemaBuilder("_Retval").Input("input: T").Attr("T: type").Attr("index: int >= 0").Stateful());
-    made->Add(OpSchemaBuilder("Const").Output("output: dtype").Attr("value: tensor").Attr("dtype: type"));
+    made->Add(OpSchemaBuilder("_Arg")
+                  .Output("output: T")
+                  .Attr("T: type")
+                  .Attr("index: int >= 0")
+                  .Stateful());
+    made->Add(OpSchemaBuilder("_Retval")
+                  .Input("input: T")
+                  .Attr("T: type")
+                  .Attr("index: int >= 0")
+                  .Stateful());
+    made->Add(
+        OpSchemaBuilder("Const").Output("output: dtype").Attr("value: tensor").Attr("dtype: type"));
     return made;
   }();
   return *ops;

@@ -4,9 +4,7 @@
 
 namespace tensorfleet {
 
-void RegisterCpuKernels(KernelRegistry& kernels) {
-  cpu::RegisterSimpleUnaryKernels(kernels);
-}
+void RegisterCpuKernels(KernelRegistry& kernels) { cpu::RegisterSimpleUnaryKernels(kernels); }
 
 const KernelRegistry& CpuKernels() {
   static const KernelRegistry* const kernels = [] {

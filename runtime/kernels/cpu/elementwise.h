@@ -1,5 +1,5 @@
-// Element-wise kernels. What differs from op to op is a loop over contiguous memory, a plain function; the
-// kernel around it (elementwise.cc) is compiled once for all ops and types.
+// Element-wise kernels. What differs from op to op is a loop over contiguous memory, a plain
+// function; the kernel around it (elementwise.cc) is compiled once for all ops and types.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 #include "runtime/kernels/cpu/types.h"
 #include "runtime/kernels/kernel.h"
 
-// Input and output of an element-wise loop are the same memory or apart, never shifted against each other:
-// the compiler need not check before it vectorises.
+// Input and output of an element-wise loop are the same memory or apart, never shifted against each
+// other: the compiler need not check before it vectorises.
 #if defined(__clang__)
 #define TFLEET_VECTORIZE _Pragma("clang loop vectorize(assume_safety)")
 #else
@@ -28,8 +28,11 @@ using UnaryLoop = void (*)(const void* in, void* out, int64_t n);
 class UnaryKernel : public Kernel {
  public:
   UnaryKernel(UnaryLoop loop, DType in_type, DType out_type, int64_t ns_per_kilo)
-      : loop_(loop), out_type_(out_type), in_size_(ElementSize(in_type)),
-        out_size_(ElementSize(out_type)), ns_per_kilo_(ns_per_kilo) {}
+      : loop_(loop),
+        out_type_(out_type),
+        in_size_(ElementSize(in_type)),
+        out_size_(ElementSize(out_type)),
+        ns_per_kilo_(ns_per_kilo) {}
   Status Compute(KernelContext& ctx) const final;
 
  private:
@@ -39,7 +42,8 @@ class UnaryKernel : public Kernel {
   const int64_t ns_per_kilo_;
 };
 
-// Runs body(begin, end) over [0, n) elements: at once when there are few, else on the device's threads.
+// Runs body(begin, end) over [0, n) elements: at once when there are few, else on the device's
+// threads.
 template <typename Body>
 void ForElements(KernelContext& ctx, int64_t n, int64_t ns_per_kilo, const Body& body) {
   if (n <= kInlineElements) {
@@ -47,13 +51,12 @@ void ForElements(KernelContext& ctx, int64_t n, int64_t ns_per_kilo, const Body&
     return;
   }
   const int64_t blocks = (n + 1023) / 1024;
-  ParallelFor(ctx, blocks, ns_per_kilo, [&](int64_t begin, int64_t end) {
-    body(begin * 1024, std::min(end * 1024, n));
-  });
+  ParallelFor(ctx, blocks, ns_per_kilo,
+              [&](int64_t begin, int64_t end) { body(begin * 1024, std::min(end * 1024, n)); });
 }
 
-// F is a functor template: Out F<T>::operator()(T) on one element, for T any full-size type. Half and
-// bfloat16 are computed in float, block by block, and rounded once.
+// F is a functor template: Out F<T>::operator()(T) on one element, for T any full-size type. Half
+// and bfloat16 are computed in float, block by block, and rounded once.
 template <template <typename> class F, typename T>
 void MapLoop(const void* in, void* out, int64_t n) {
   const T* x = static_cast<const T*>(in);
@@ -85,14 +88,15 @@ class UnaryKernelOf final : public UnaryKernel {
   UnaryKernelOf() : UnaryKernel(loop, in_type, out_type, ns_per_kilo) {}
 };
 
-// Adds a kernel for every type of the list, whose result has the type of its argument or, for functors with a
-// bool result, bool.
+// Adds a kernel for every type of the list, whose result has the type of its argument or, for
+// functors with a bool result, bool.
 template <template <typename> class F, int64_t ns_per_kilo, typename... Ts>
 void AddUnary(KernelRegistry& registry, absl::string_view op, Types<Ts...>) {
-  (registry.Add<UnaryKernelOf<
-       &MapLoop<F, Ts>, kDTypeOf<Ts>,
-       std::is_same_v<decltype(F<Widened<Ts>>()(Widened<Ts>())), bool> ? DType::kBool : kDTypeOf<Ts>,
-       ns_per_kilo>>(op, kCpu, {{"T", kDTypeOf<Ts>}}),
+  (registry.Add<
+       UnaryKernelOf<&MapLoop<F, Ts>, kDTypeOf<Ts>,
+                     std::is_same_v<decltype(F<Widened<Ts>>()(Widened<Ts>())), bool> ? DType::kBool
+                                                                                     : kDTypeOf<Ts>,
+                     ns_per_kilo>>(op, kCpu, {{"T", kDTypeOf<Ts>}}),
    ...);
 }
 

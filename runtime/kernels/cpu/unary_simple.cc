@@ -25,23 +25,29 @@ using Wrap = typename WrapTo<T>::type;
 template <typename T>
 struct Abs {
   T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>) return x < 0 ? static_cast<T>(Wrap<T>(0) - Wrap<T>(x)) : x;
-    else return std::abs(x);
+    if constexpr (std::is_integral_v<T>)
+      return x < 0 ? static_cast<T>(Wrap<T>(0) - Wrap<T>(x)) : x;
+    else
+      return std::abs(x);
   }
 };
 template <typename T>
 struct Neg {
   T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrap<T>(0) - Wrap<T>(x));
-    else return -x;
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(Wrap<T>(0) - Wrap<T>(x));
+    else
+      return -x;
   }
 };
 template <typename T>
 struct Square {
   T operator()(T x) const {
     // uint16 would be multiplied as int, which may overflow.
-    if constexpr (std::is_integral_v<T>) return static_cast<T>(uint64_t(x) * uint64_t(x));
-    else return x * x;
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(uint64_t(x) * uint64_t(x));
+    else
+      return x * x;
   }
 };
 template <typename T>
@@ -72,8 +78,10 @@ struct Ceil {
 template <typename T>
 struct RoundToEven {
   T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>) return x;
-    else return std::nearbyint(x);
+    if constexpr (std::is_integral_v<T>)
+      return x;
+    else
+      return std::nearbyint(x);
   }
 };
 template <typename T>

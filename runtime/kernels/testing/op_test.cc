@@ -17,9 +17,7 @@ namespace {
 
 constexpr char kTask[] = "/job:localhost/replica:0/task:0";
 
-DType TypeOf(const OpInput& input) {
-  return input.ref ? input.ref->dtype() : input.tensor.dtype();
-}
+DType TypeOf(const OpInput& input) { return input.ref ? input.ref->dtype() : input.tensor.dtype(); }
 
 // Sets the attributes of `def` that follow from the inputs: types, lists of types, lengths.
 void InferAttrs(const OpSchema& schema, const std::vector<OpInput>& inputs,
@@ -27,8 +25,8 @@ void InferAttrs(const OpSchema& schema, const std::vector<OpInput>& inputs,
   const auto is_list = [](const ArgSpec& arg) {
     return !arg.number_attr.empty() || !arg.type_list_attr.empty();
   };
-  const size_t fixed =
-      std::count_if(schema.inputs.begin(), schema.inputs.end(), [&](const ArgSpec& a) { return !is_list(a); });
+  const size_t fixed = std::count_if(schema.inputs.begin(), schema.inputs.end(),
+                                     [&](const ArgSpec& a) { return !is_list(a); });
   const size_t in_list = inputs.size() > fixed ? inputs.size() - fixed : 0;
   size_t next = 0;
   const auto set_if_absent = [&](const std::string& name, const auto& value) {
@@ -84,8 +82,8 @@ void ExpectElementsClose(const Tensor& got, const Tensor& want, double tolerance
     const T a = got.values<T>()[i], b = want.values<T>()[i];
     const double distance = Distance(a, b);
     if (!(distance <= tolerance)) {
-      ADD_FAILURE() << "element " << i << " differs by " << distance << "\n got:  " << got.ToString(20)
-                    << "\n want: " << want.ToString(20);
+      ADD_FAILURE() << "element " << i << " differs by " << distance
+                    << "\n got:  " << got.ToString(20) << "\n want: " << want.ToString(20);
       return;
     }
   }
@@ -132,8 +130,8 @@ StatusOr<std::unique_ptr<OpTest::Instance>> OpTest::Make(const OpNode& node,
   made->graph_ = std::make_unique<Graph>(&BuiltinOps(), nullptr);
   TFLEET_ASSIGN_OR_RETURN(made->node_, made->graph_->AddNode(std::move(def)));
   if (made->node_->num_inputs() != static_cast<int>(inputs.size())) {
-    return InvalidArgument("op ", schema->name, " takes ", made->node_->num_inputs(), " inputs, not ",
-                           inputs.size());
+    return InvalidArgument("op ", schema->name, " takes ", made->node_->num_inputs(),
+                           " inputs, not ", inputs.size());
   }
   KernelInit init(*made->node_, env_->device.get(), &env_->resources, nullptr);
   TFLEET_ASSIGN_OR_RETURN(made->kernel_, CpuKernels().Make(init, kCpu));
@@ -152,7 +150,8 @@ Status OpTest::RunInstance(Instance& instance, std::vector<OpInput> inputs, OpOu
   }
   inputs.clear();
   outputs->assign(instance.node().num_outputs(), EdgeValue());
-  KernelContext ctx(&instance.node(), &env_->step, absl::MakeSpan(values), absl::MakeSpan(*outputs));
+  KernelContext ctx(&instance.node(), &env_->step, absl::MakeSpan(values),
+                    absl::MakeSpan(*outputs));
   Status status;
   if (const AsyncKernel* async = instance.kernel().AsAsync()) {
     Notification done;
@@ -174,7 +173,8 @@ Status OpTest::RunInstance(Instance& instance, std::vector<OpInput> inputs, OpOu
     if ((*outputs)[i].ref || (*outputs)[i].is_dead) continue;
     if (!output.is_valid()) return Internal("output ", i, " was not set");
     if (output.dtype() != BaseType(instance.node().output_type(static_cast<int>(i)))) {
-      return Internal("output ", i, " is ", DTypeName(output.dtype()), ", not what the schema says");
+      return Internal("output ", i, " is ", DTypeName(output.dtype()),
+                      ", not what the schema says");
     }
     if (!inferred[i].IsCompatibleWith(PartialShape(output.shape()))) {
       return Internal("output ", i, " is ", output.shape().ToString(), " but was inferred as ",
@@ -214,20 +214,28 @@ void ExpectSame(const Tensor& got, const Tensor& want) {
   }
   if (IsFloating(got.dtype()) || IsComplex(got.dtype())) return ExpectClose(got, want, 0);
   if (want.num_elements() > 0 && std::memcmp(got.raw(), want.raw(), want.bytes()) != 0) {
-    ADD_FAILURE() << "elements differ\n got:  " << got.ToString(20) << "\n want: " << want.ToString(20);
+    ADD_FAILURE() << "elements differ\n got:  " << got.ToString(20)
+                  << "\n want: " << want.ToString(20);
   }
 }
 
 void ExpectClose(const Tensor& got, const Tensor& want, double tolerance) {
   if (!SameTypeAndShape(got, want)) return;
   switch (want.dtype()) {
-    case DType::kFloat: return ExpectElementsClose<float>(got, want, tolerance);
-    case DType::kDouble: return ExpectElementsClose<double>(got, want, tolerance);
-    case DType::kHalf: return ExpectElementsClose<Eigen::half>(got, want, tolerance);
-    case DType::kBFloat16: return ExpectElementsClose<Eigen::bfloat16>(got, want, tolerance);
-    case DType::kComplex64: return ExpectElementsClose<std::complex<float>>(got, want, tolerance);
-    case DType::kComplex128: return ExpectElementsClose<std::complex<double>>(got, want, tolerance);
-    default: return ExpectSame(got, want);
+    case DType::kFloat:
+      return ExpectElementsClose<float>(got, want, tolerance);
+    case DType::kDouble:
+      return ExpectElementsClose<double>(got, want, tolerance);
+    case DType::kHalf:
+      return ExpectElementsClose<Eigen::half>(got, want, tolerance);
+    case DType::kBFloat16:
+      return ExpectElementsClose<Eigen::bfloat16>(got, want, tolerance);
+    case DType::kComplex64:
+      return ExpectElementsClose<std::complex<float>>(got, want, tolerance);
+    case DType::kComplex128:
+      return ExpectElementsClose<std::complex<double>>(got, want, tolerance);
+    default:
+      return ExpectSame(got, want);
   }
 }
 

@@ -1,5 +1,5 @@
-// A fixture for tests of kernels: a node's definition, its inputs, a run on a real CPU device with the real
-// registries, and what came out.
+// A fixture for tests of kernels: a node's definition, its inputs, a run on a real CPU device with
+// the real registries, and what came out.
 //
 //   using MatMulTest = OpTest;
 //   TEST_F(MatMulTest, RefusesInnerDimensionsThatDiffer) {
@@ -9,8 +9,8 @@
 //     ExpectClose(RunOne(OpNode("MatMul").Attr("transpose_a", true), {a, b}), expected);
 //   }
 //
-// Attributes that give types and lengths are read off the inputs; every other one without a default must be
-// set. State (variables, queues, containers) lives as long as the fixture.
+// Attributes that give types and lengths are read off the inputs; every other one without a default
+// must be set. State (variables, queues, containers) lives as long as the fixture.
 #pragma once
 
 #include <memory>
@@ -106,8 +106,8 @@ class OpTest::Instance {
 
 // Same type, shape and elements, bit for bit; NaN equals NaN.
 void ExpectSame(const Tensor& got, const Tensor& want);
-// Same type and shape; floating and complex elements within `tolerance`, relative to values above 1 and
-// absolute below; other types exactly.
+// Same type and shape; floating and complex elements within `tolerance`, relative to values above 1
+// and absolute below; other types exactly.
 void ExpectClose(const Tensor& got, const Tensor& want, double tolerance = 1e-5);
 
 }  // namespace tensorfleet
