@@ -48,12 +48,22 @@ void KernelRegistry::AddFactory(absl::string_view op, absl::string_view device_t
   entries_[std::string(op)].push_back({std::string(device_type), std::move(constraints), factory});
 }
 
+const KernelRegistry::Entry* KernelRegistry::FindEntry(const Node& node,
+                                                       absl::string_view device_type) const {
+  const auto it = entries_.find(node.op());
+  if (it == entries_.end()) return nullptr;
+  for (const Entry& entry : it->second) {
+    if (entry.device_type == device_type && Fits(entry.constraints, node)) return &entry;
+  }
+  return nullptr;
+}
+
 StatusOr<const KernelRegistry::Entry*> KernelRegistry::Find(const Node& node,
                                                             absl::string_view device_type) const {
+  if (const Entry* entry = FindEntry(node, device_type); entry != nullptr) return entry;
   std::vector<std::string> others;
   if (const auto it = entries_.find(node.op()); it != entries_.end()) {
     for (const Entry& entry : it->second) {
-      if (entry.device_type == device_type && Fits(entry.constraints, node)) return &entry;
       others.push_back(
           absl::StrCat(entry.device_type, " with ", ConstraintsToString(entry.constraints)));
     }
@@ -75,6 +85,10 @@ StatusOr<std::unique_ptr<Kernel>> KernelRegistry::Make(KernelInit& init,
 
 Status KernelRegistry::Check(const Node& node, absl::string_view device_type) const {
   return Find(node, device_type).status();
+}
+
+bool KernelRegistry::Has(const Node& node, absl::string_view device_type) const {
+  return FindEntry(node, device_type) != nullptr;
 }
 
 std::vector<std::string> KernelRegistry::Ops(absl::string_view device_type) const {

@@ -38,6 +38,8 @@ class KernelRegistry {
   StatusOr<std::unique_ptr<Kernel>> Make(KernelInit& init, absl::string_view device_type) const;
   // Whether Make would find one: what the placer asks. OK or the same NotFound.
   Status Check(const Node& node, absl::string_view device_type) const;
+  // The same question without the explanation, for asking it of every node.
+  bool Has(const Node& node, absl::string_view device_type) const;
   // Sorted names of the ops with a kernel for `device_type`, and the constraints of each of them.
   std::vector<std::string> Ops(absl::string_view device_type) const;
   std::vector<TypeConstraints> ConstraintsOf(absl::string_view op,
@@ -60,6 +62,7 @@ class KernelRegistry {
   void AddFactory(absl::string_view op, absl::string_view device_type, TypeConstraints constraints,
                   Factory factory);
   StatusOr<const Entry*> Find(const Node& node, absl::string_view device_type) const;
+  const Entry* FindEntry(const Node& node, absl::string_view device_type) const;
 
   absl::flat_hash_map<std::string, std::vector<Entry>> entries_;
 };

@@ -4,15 +4,7 @@
 
 namespace tensorfleet {
 
-void RegisterAllOps(OpRegistry& ops) {
-  RegisterBinaryOps(ops);
-  RegisterComplexOps(ops);
-  RegisterMatMulOps(ops);
-  RegisterNnOps(ops);
-  RegisterReductionOps(ops);
-  RegisterSelectionOps(ops);
-  RegisterUnaryOps(ops);
-}
+void RegisterAllOps(OpRegistry& ops) { RegisterUnaryOps(ops); }
 
 const OpRegistry& BuiltinOps() {
   static const OpRegistry* const ops = [] {

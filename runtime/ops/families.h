@@ -5,12 +5,6 @@ namespace tensorfleet {
 
 class OpRegistry;
 
-void RegisterBinaryOps(OpRegistry& ops);
-void RegisterComplexOps(OpRegistry& ops);
-void RegisterMatMulOps(OpRegistry& ops);
-void RegisterNnOps(OpRegistry& ops);
-void RegisterReductionOps(OpRegistry& ops);
-void RegisterSelectionOps(OpRegistry& ops);
 void RegisterUnaryOps(OpRegistry& ops);
 
 }  // namespace tensorfleet

@@ -22,20 +22,23 @@ struct PartitionOptions {
   By by = By::kTask;
   // The incarnation of the device that sends: part of the key, so that a restarted task is noticed.
   std::function<uint64_t(const std::string& device)> incarnation;
-  // Makes the names of added nodes unique ("<source>_S<k>"); shared by all graphs of a session.
+  // Makes the names of added nodes unique ("<source>_S<k>"); may be shared by all graphs of a
+  // session. Null: from 0.
   std::atomic<int64_t>* name_counter = nullptr;
 };
 
 // Pieces by task ("/job:ps/replica:0/task:0") or full device name.
 using Partitions = std::map<std::string, std::unique_ptr<Graph>>;
 
-// `graph` must be placed; it is left as it is. Names of nodes stay. Each piece's library holds the
-// functions that it uses. A loop that spans pieces gets a control loop in each piece other than the
-// one that decides when it ends, so that receives inside the loop run once per iteration. Errors:
-// InvalidArgument for a node without device, or frames that do not nest.
+// `graph` must be placed; it is left as it is. Names of nodes stay. The pieces share the graph's
+// function library; a message to a worker needs no more of it than UsedFunctions(piece). A loop
+// that spans pieces gets a control loop where nothing else says how often it runs, so that receives
+// inside the loop run once per iteration. Errors: InvalidArgument for a node without full device
+// name, frames that do not nest, or a loop whose back edge would be cut.
 StatusOr<Partitions> Partition(const Graph& graph, const PartitionOptions& options);
 
-// The functions of `graph`'s library that its nodes use, directly or through others.
+// The functions of `graph`'s library that its nodes use, directly or through others, and the
+// gradients defined for them.
 tensorflow::FunctionDefLibrary UsedFunctions(const Graph& graph);
 
 }  // namespace tensorfleet

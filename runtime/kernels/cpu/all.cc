@@ -4,17 +4,7 @@
 
 namespace tensorfleet {
 
-void RegisterCpuKernels(KernelRegistry& kernels) {
-  cpu::RegisterActivationGradKernels(kernels);
-  cpu::RegisterArithmeticKernels(kernels);
-  cpu::RegisterBitwiseKernels(kernels);
-  cpu::RegisterCompareKernels(kernels);
-  cpu::RegisterComplexUnaryKernels(kernels);
-  cpu::RegisterDivisionKernels(kernels);
-  cpu::RegisterMathBinaryKernels(kernels);
-  cpu::RegisterMathUnaryKernels(kernels);
-  cpu::RegisterSimpleUnaryKernels(kernels);
-}
+void RegisterCpuKernels(KernelRegistry& kernels) { cpu::RegisterSimpleUnaryKernels(kernels); }
 
 const KernelRegistry& CpuKernels() {
   static const KernelRegistry* const kernels = [] {

@@ -7,14 +7,6 @@ class KernelRegistry;
 
 namespace tensorfleet::cpu {
 
-void RegisterActivationGradKernels(KernelRegistry& kernels);
-void RegisterArithmeticKernels(KernelRegistry& kernels);
-void RegisterBitwiseKernels(KernelRegistry& kernels);
-void RegisterCompareKernels(KernelRegistry& kernels);
-void RegisterComplexUnaryKernels(KernelRegistry& kernels);
-void RegisterDivisionKernels(KernelRegistry& kernels);
-void RegisterMathBinaryKernels(KernelRegistry& kernels);
-void RegisterMathUnaryKernels(KernelRegistry& kernels);
 void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
 
 }  // namespace tensorfleet::cpu

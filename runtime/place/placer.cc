@@ -1,0 +1,156 @@
+#include "runtime/place/placer.h"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "absl/container/node_hash_map.h"
+#include "runtime/place/function_calls.h"
+#include "runtime/place/placement_groups.h"
+#include "runtime/place/placement_rules.h"
+
+namespace tensorfleet {
+namespace {
+
+class Placer {
+ public:
+  Placer(const PlacementOptions& options, const DeviceTable& devices, const PlacementGroups& groups)
+      : options_(options),
+        devices_(devices),
+        groups_(groups),
+        device_of_group_(groups.groups.size(), -1) {}
+
+  Status Run() {
+    for (const PlacementPhase phase :
+         {PlacementPhase::kOrdinary, PlacementPhase::kMetadata, PlacementPhase::kSource}) {
+      for (size_t i = 0; i < groups_.groups.size(); ++i) {
+        const PlacementGroup& group = groups_.groups[i];
+        if (PhaseOf(group) != phase) continue;
+        TFLEET_ASSIGN_OR_RETURN(device_of_group_[i], Choose(group));
+      }
+    }
+    return OkStatus();
+  }
+
+  void Assign() const {
+    for (size_t i = 0; i < groups_.groups.size(); ++i) {
+      const std::string& name = devices_.device(device_of_group_[i]).name;
+      for (Node* node : groups_.groups[i].nodes) node->set_assigned_device(name);
+    }
+  }
+
+ private:
+  StatusOr<int> Choose(const PlacementGroup& group) {
+    const std::vector<int>* candidates = nullptr;
+    std::vector<int> fixed;
+    if (group.fixed >= 0) {
+      fixed = {group.fixed};
+      candidates = &fixed;
+    } else {
+      TFLEET_ASSIGN_OR_RETURN(candidates, Candidates(group));
+    }
+    const PlacementView view{devices_, groups_, device_of_group_};
+    for (const PlacementRule& rule : PlacementRules()) {
+      if (const std::optional<int> device = rule.choose(group, *candidates, view)) return *device;
+    }
+    return Internal("no rule placed node ", group.nodes[0]->name());
+  }
+
+  // Devices that satisfy the group's constraints, best first; never empty.
+  StatusOr<const std::vector<int>*> Candidates(const PlacementGroup& group) {
+    std::string key = group.request.has_nothing() ? "" : group.request.ToString();
+    const auto [it, added] = candidates_.try_emplace({std::move(key), group.types});
+    if (added) {
+      it->second = Matching(group.request, group.types);
+      if (it->second.empty() && options_.allow_soft_placement) {
+        DeviceName relaxed = group.request;
+        relaxed.type.reset();
+        relaxed.id.reset();
+        it->second = Matching(relaxed, group.types);
+      }
+    }
+    if (it->second.empty()) return NoDevice(group);
+    return &it->second;
+  }
+
+  std::vector<int> Matching(const DeviceName& request, DeviceTypeSet types) const {
+    std::vector<int> found;
+    for (int i = 0; i < devices_.size(); ++i) {
+      if ((devices_.type_bit(i) & types) != 0 && request.Matches(devices_.device(i).parsed)) {
+        found.push_back(i);
+      }
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [this](int a, int b) { return Rank(a) < Rank(b); });
+    return found;
+  }
+
+  // Less is better. The table is sorted by name, which decides between equals.
+  std::tuple<bool, bool> Rank(int i) const {
+    const bool elsewhere = !devices_.is_default_task(i);
+    const bool is_cpu = devices_.device(i).type == kCpu;
+    return options_.default_placement == DefaultPlacement::kFirstJobTaskZero
+               ? std::make_tuple(elsewhere, is_cpu)
+               : std::make_tuple(is_cpu, elsewhere);
+  }
+
+  Status NoDevice(const PlacementGroup& group) const {
+    const Node& node = group.requester != nullptr ? *group.requester : *group.nodes[0];
+    const std::string asked = node.requested_device();
+    const bool exists = [&] {
+      for (int i = 0; i < devices_.size(); ++i) {
+        if (group.request.Matches(devices_.device(i).parsed)) return true;
+      }
+      return false;
+    }();
+    if (!exists) {
+      return InvalidArgument("Cannot assign a device for operation ", node.name(), ": {{node ",
+                             node.name(), "}} was explicitly assigned to ", asked,
+                             " but available devices are ", devices_.ListNames(),
+                             ". Make sure the device specification refers to a valid device.");
+    }
+    const std::string type = group.request.type.value_or("these");
+    Status why;
+    for (const Node* member : group.nodes) {
+      why = options_.kernels->Check(*member, type);
+      if (!why.ok()) break;
+    }
+    return InvalidArgument("Cannot assign a device for operation ", node.name(),
+                           ": Could not satisfy explicit device specification '", asked,
+                           "' because no supported kernel for ", type, " devices is available. ",
+                           why.message(), "\n\t [[{{node ", node.name(), "}}]]");
+  }
+
+  const PlacementOptions& options_;
+  const DeviceTable& devices_;
+  const PlacementGroups& groups_;
+  std::vector<int> device_of_group_;
+  // By request and types. Values must not move: Candidates hands out pointers.
+  absl::node_hash_map<std::pair<std::string, DeviceTypeSet>, std::vector<int>> candidates_;
+};
+
+}  // namespace
+
+Status Place(const PlacementOptions& options, Graph* graph) {
+  TFLEET_ASSIGN_OR_RETURN(const DeviceTable devices, DeviceTable::Make(options));
+  TFLEET_ASSIGN_OR_RETURN(const PlacementGroups groups,
+                          FindPlacementGroups(*graph, devices, options));
+  Placer placer(options, devices, groups);
+  TFLEET_RETURN_IF_ERROR(placer.Run());
+  placer.Assign();
+  if (options.log) {
+    for (const Node* node : graph->nodes()) {
+      options.log(absl::StrCat(node->name(), ": (", node->op(), "): ", node->assigned_device()));
+    }
+  }
+  return OkStatus();
+}
+
+void ForgetStatelessPlacement(Graph* graph) {
+  for (Node* node : graph->nodes()) {
+    const bool holds_state = node->schema().is_stateful || node->IsVariable();
+    if (!holds_state || IsFunctionCall(*node, *graph)) node->set_assigned_device("");
+  }
+}
+
+}  // namespace tensorfleet

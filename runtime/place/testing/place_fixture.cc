@@ -1,0 +1,233 @@
+#include "runtime/place/testing/place_fixture.h"
+
+#include <algorithm>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "runtime/base/check.h"
+#include "runtime/graph/attr.h"
+#include "runtime/kernels/kernel_context.h"
+
+namespace tensorfleet::testing_place {
+namespace {
+
+class NeverRun final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override { return Internal("not a real kernel"); }
+};
+
+OpSchemaBuilder Unary(absl::string_view name) {
+  return OpSchemaBuilder(name).Input("x: T").Output("y: T").Attr("T: type = DT_FLOAT");
+}
+
+void AddTransferOps(OpRegistry& ops) {
+  for (const char* name : {"_Send", "_HostSend"}) {
+    ops.Add(OpSchemaBuilder(name)
+                .Input("tensor: T")
+                .Attr("T: type")
+                .Attr("tensor_name: string")
+                .Attr("send_device: string")
+                .Attr("send_device_incarnation: int")
+                .Attr("recv_device: string")
+                .Attr("client_terminated: bool = false")
+                .Stateful());
+  }
+  for (const char* name : {"_Recv", "_HostRecv"}) {
+    ops.Add(OpSchemaBuilder(name)
+                .Output("tensor: tensor_type")
+                .Attr("tensor_type: type")
+                .Attr("tensor_name: string")
+                .Attr("send_device: string")
+                .Attr("send_device_incarnation: int")
+                .Attr("recv_device: string")
+                .Attr("client_terminated: bool = false")
+                .Stateful());
+  }
+  ops.Add(
+      OpSchemaBuilder("_Arg").Output("output: T").Attr("T: type").Attr("index: int").Stateful());
+  ops.Add(
+      OpSchemaBuilder("_Retval").Input("input: T").Attr("T: type").Attr("index: int").Stateful());
+}
+
+void AddControlFlowOps(OpRegistry& ops) {
+  ops.Add(OpSchemaBuilder("Switch")
+              .Input("data: T")
+              .Input("pred: bool")
+              .Output("output_false: T")
+              .Output("output_true: T")
+              .Attr("T: type = DT_FLOAT"));
+  ops.Add(OpSchemaBuilder("Merge")
+              .Input("inputs: N * T")
+              .Output("output: T")
+              .Output("value_index: int32")
+              .Attr("T: type = DT_FLOAT")
+              .Attr("N: int >= 1 = 2"));
+  ops.Add(Unary("Enter")
+              .Attr("frame_name: string = 'loop'")
+              .Attr("is_constant: bool = false")
+              .Attr("parallel_iterations: int = 10"));
+  ops.Add(Unary("Exit"));
+  ops.Add(Unary("NextIteration"));
+  ops.Add(OpSchemaBuilder("LoopCond").Input("input: bool").Output("output: bool"));
+  ops.Add(OpSchemaBuilder("Less").Input("x: T").Input("y: T").Output("z: bool").Attr(
+      "T: type = DT_FLOAT"));
+}
+
+void AddStateOps(OpRegistry& ops) {
+  ops.Add(OpSchemaBuilder("VariableV2")
+              .Output("ref: Ref(dtype)")
+              .Attr("dtype: type = DT_FLOAT")
+              .Stateful());
+  ops.Add(OpSchemaBuilder("Assign")
+              .Input("ref: Ref(T)")
+              .Input("value: T")
+              .Output("output_ref: Ref(T)")
+              .Attr("T: type = DT_FLOAT")
+              .AllowsUninitializedInput());
+  ops.Add(OpSchemaBuilder("VarHandleOp").Output("resource: resource").Stateful());
+  ops.Add(OpSchemaBuilder("ReadVariableOp")
+              .Input("resource: resource")
+              .Output("value: dtype")
+              .Attr("dtype: type = DT_FLOAT")
+              .Stateful());
+  ops.Add(OpSchemaBuilder("AssignVariableOp")
+              .Input("resource: resource")
+              .Input("value: dtype")
+              .Attr("dtype: type = DT_FLOAT")
+              .Stateful());
+  // Takes two resources, as a call would.
+  ops.Add(OpSchemaBuilder("UseTwo").Input("a: resource").Input("b: resource").Stateful());
+}
+
+OpRegistry* MakeOps() {
+  auto* ops = new OpRegistry;
+  ops->Add(OpSchemaBuilder("NoOp"));
+  ops->Add(OpSchemaBuilder("Const")
+               .Output("output: dtype")
+               .Attr("value: tensor")
+               .Attr("dtype: type = DT_FLOAT"));
+  ops->Add(OpSchemaBuilder("Placeholder").Output("output: dtype").Attr("dtype: type = DT_FLOAT"));
+  ops->Add(OpSchemaBuilder("Text").Output("output: string"));
+  ops->Add(OpSchemaBuilder("Print").Input("x: string").Stateful());
+  for (const char* name : {"Identity", "Neg", "CpuOnly", "GpuOnly"}) ops->Add(Unary(name));
+  ops->Add(
+      OpSchemaBuilder("Add").Input("x: T").Input("y: T").Output("z: T").Attr("T: type = DT_FLOAT"));
+  ops->Add(OpSchemaBuilder("Shape")
+               .Input("input: T")
+               .Output("output: int32")
+               .Attr("T: type = DT_FLOAT"));
+  AddStateOps(*ops);
+  AddControlFlowOps(*ops);
+  AddTransferOps(*ops);
+  return ops;
+}
+
+KernelRegistry* MakeKernels() {
+  auto* kernels = new KernelRegistry;
+  for (const std::string& op : Ops().Names()) {
+    if (op != "GpuOnly") kernels->Add<NeverRun>(op, kCpu);
+    if (op != "CpuOnly") kernels->Add<NeverRun>(op, "GPU");
+  }
+  return kernels;
+}
+
+std::string DeviceOf(const std::string& job_and_task, const char* type) {
+  const size_t digit = job_and_task.find_first_of("0123456789");
+  return absl::StrCat("/job:", job_and_task.substr(0, digit),
+                      "/replica:0/task:", job_and_task.substr(digit), "/device:", type, ":0");
+}
+
+}  // namespace
+
+const OpRegistry& Ops() {
+  static const OpRegistry* ops = MakeOps();
+  return *ops;
+}
+
+const KernelRegistry& Kernels() {
+  static const KernelRegistry* kernels = MakeKernels();
+  return *kernels;
+}
+
+std::string Cpu(const std::string& job_and_task) { return DeviceOf(job_and_task, "CPU"); }
+std::string Gpu(const std::string& job_and_task) { return DeviceOf(job_and_task, "GPU"); }
+
+std::vector<DeviceAttributes> Devices(const std::vector<std::string>& names) {
+  std::vector<DeviceAttributes> devices;
+  for (const std::string& name : names) {
+    DeviceAttributes device;
+    device.name = name;
+    device.parsed = *DeviceName::Parse(name);
+    device.type = *device.parsed.type;
+    device.incarnation = 100 + devices.size();
+    devices.push_back(std::move(device));
+  }
+  return devices;
+}
+
+Node* PlaceTest::Add(const std::string& name, const std::string& op,
+                     const std::vector<std::string>& inputs, const std::string& device) {
+  tensorflow::NodeDef def;
+  def.set_name(name);
+  def.set_op(op);
+  def.set_device(device);
+  if (op == "Const") SetAttr(&def, "value", Tensor::Scalar(0.0f));
+  StatusOr<Node*> node = graph_->AddNode(std::move(def));
+  TFLEET_CHECK(node.ok());
+  int slot = 0;
+  for (const std::string& input : inputs) {
+    const TensorName from = *ParseTensorName(input);
+    Node* src = graph_->FindNode(from.node);
+    if (from.index == kControlSlot) {
+      graph_->AddControlEdge(src, *node);
+    } else {
+      TFLEET_CHECK(graph_->AddEdge(src, from.index, *node, slot++).ok());
+    }
+  }
+  return *node;
+}
+
+void PlaceTest::Colocate(Node* node, const std::string& leader) {
+  const std::vector<std::string> classes = {"loc:@" + leader};
+  SetAttr(&node->mutable_def(), "_class", absl::MakeConstSpan(classes));
+}
+
+Node* PlaceTest::AddConst(const std::string& name, float value, const std::string& device) {
+  Node* node = Add(name, "Const", {}, device);
+  SetAttr(&node->mutable_def(), "value", Tensor::Scalar(value));
+  return node;
+}
+
+std::vector<std::string> Describe(const Graph& graph) {
+  std::vector<std::string> lines;
+  for (const Node* node : graph.nodes()) {
+    std::vector<std::string> inputs;
+    for (int i = 0; i < node->num_inputs(); ++i) {
+      const Edge* edge = node->in_edge(i);
+      if (edge == nullptr) {
+        inputs.push_back("?");
+      } else {
+        inputs.push_back(edge->src_output == 0
+                             ? edge->src->name()
+                             : absl::StrCat(edge->src->name(), ":", edge->src_output));
+      }
+    }
+    std::vector<std::string> controls;
+    for (const Edge* edge : node->in_edges()) {
+      if (edge->is_control()) controls.push_back("^" + edge->src->name());
+    }
+    std::sort(controls.begin(), controls.end());
+    inputs.insert(inputs.end(), controls.begin(), controls.end());
+    std::string device = node->assigned_device();
+    if (absl::StrContains(device, "/replica:0")) {
+      const DeviceName name = *DeviceName::Parse(device);
+      device = absl::StrCat(*name.job, *name.task, *name.type == kCpu ? "" : " " + *name.type);
+    }
+    lines.push_back(absl::StrCat(node->name(), " = ", node->op(), "(", absl::StrJoin(inputs, ", "),
+                                 ")", device.empty() ? "" : " @ " + device));
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+}  // namespace tensorfleet::testing_place
