@@ -1,0 +1,167 @@
+// Runs client-go style credential plug-ins. The program gets KUBERNETES_EXEC_INFO and prints an
+// ExecCredential; what it writes to standard error goes through to ours.
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "absl/time/time.h"
+#include "operator/k8s/credentials.h"
+#include "runtime/base/mutex.h"
+
+namespace tensorfleet::k8s {
+namespace {
+
+constexpr auto kTimeLimit = std::chrono::seconds(60);
+constexpr size_t kMaxOutput = 1 << 20;
+
+// Standard output of `plugin`, or why there is none.
+StatusOr<std::string> Run(const ExecPlugin& plugin) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return Unavailable("pipe: ", strerror(errno));
+  std::vector<std::string> env;
+  for (char** e = environ; *e != nullptr; ++e) env.emplace_back(*e);
+  for (const auto& [name, value] : plugin.env) env.push_back(name + "=" + value);
+  nlohmann::json info = {{"apiVersion", plugin.api_version},
+                         {"kind", "ExecCredential"},
+                         {"spec", {{"interactive", false}}}};
+  if (!plugin.cluster_info_json.empty()) {
+    info["spec"]["cluster"] = nlohmann::json::parse(plugin.cluster_info_json, nullptr, false);
+  }
+  env.push_back("KUBERNETES_EXEC_INFO=" + info.dump());
+  std::vector<char*> argv{const_cast<char*>(plugin.command.c_str())};
+  for (const std::string& arg : plugin.args) argv.push_back(const_cast<char*>(arg.c_str()));
+  argv.push_back(nullptr);
+  std::vector<char*> envp;
+  for (std::string& e : env) envp.push_back(e.data());
+  envp.push_back(nullptr);
+
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&files, fds[1], 1);
+  pid_t pid = 0;
+  const int rc =
+      posix_spawnp(&pid, plugin.command.c_str(), &files, nullptr, argv.data(), envp.data());
+  posix_spawn_file_actions_destroy(&files);
+  close(fds[1]);
+  if (rc != 0) {
+    close(fds[0]);
+    return Unauthenticated("credential plug-in ", plugin.command, " cannot be run: ", strerror(rc),
+                           plugin.install_hint.empty() ? "" : ". ", plugin.install_hint);
+  }
+  std::string output;
+  const auto end = std::chrono::steady_clock::now() + kTimeLimit;
+  bool too_long = false;
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    pollfd entry{fds[0], POLLIN, 0};
+    const int ready = left.count() > 0 ? poll(&entry, 1, static_cast<int>(left.count())) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    char buffer[4096];
+    const ssize_t got = ready > 0 ? read(fds[0], buffer, sizeof(buffer)) : -1;
+    if (got > 0) output.append(buffer, got);
+    if (got == 0) break;
+    if (got < 0 || output.size() > kMaxOutput) {
+      too_long = true;
+      kill(pid, SIGKILL);
+      break;
+    }
+  }
+  close(fds[0]);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (too_long) {
+    return Unauthenticated("credential plug-in ", plugin.command,
+                           " ran past a minute or said too much");
+  }
+  if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+    return Unauthenticated("credential plug-in ", plugin.command, " failed with ",
+                           WIFEXITED(status) ? absl::StrCat("exit code ", WEXITSTATUS(status))
+                                             : absl::StrCat("signal ", WTERMSIG(status)));
+  }
+  return output;
+}
+
+class Exec final : public Credentials {
+ public:
+  Exec(ExecPlugin plugin, const Clock* clock) : plugin_(std::move(plugin)), clock_(clock) {}
+
+  StatusOr<Credential> Get() override {
+    // Held while the program runs: concurrent requests wait for the one run instead of starting
+    // more.
+    MutexLock lock(&mu_);
+    const absl::Time now = absl::FromUnixNanos(clock_->NowUnixNanos());
+    if (has_ && now + absl::Seconds(30) < expires_) return credential_;
+    TFLEET_ASSIGN_OR_RETURN(const std::string output, Run(plugin_));
+    TFLEET_RETURN_IF_ERROR(Parse(output));
+    has_ = true;
+    return credential_;
+  }
+
+  void Invalidate() override {
+    MutexLock lock(&mu_);
+    has_ = false;
+  }
+
+ private:
+  Status Parse(const std::string& output) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const auto json = nlohmann::json::parse(output, nullptr, false);
+    const auto text = [](const nlohmann::json& object, const char* key) -> std::string {
+      const auto it = object.find(key);
+      return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+    };
+    if (!json.is_object() || text(json, "kind") != "ExecCredential" || !json.contains("status") ||
+        !json["status"].is_object()) {
+      return Unauthenticated("credential plug-in ", plugin_.command,
+                             " did not print an ExecCredential with a status");
+    }
+    const std::string version = text(json, "apiVersion");
+    if (version != plugin_.api_version) {
+      return Unauthenticated("credential plug-in ", plugin_.command, " answered in ", version,
+                             ", expected ", plugin_.api_version);
+    }
+    const nlohmann::json& status = json["status"];
+    const std::string token = text(status, "token");
+    credential_.authorization = token.empty() ? "" : "Bearer " + token;
+    credential_.certificate_pem = text(status, "clientCertificateData");
+    credential_.key_pem = text(status, "clientKeyData");
+    if (token.empty() && credential_.certificate_pem.empty()) {
+      return Unauthenticated("credential plug-in ", plugin_.command,
+                             " gave neither token nor certificate");
+    }
+    expires_ = absl::InfiniteFuture();
+    std::string error;
+    const std::string expiry = text(status, "expirationTimestamp");
+    if (!expiry.empty() && !absl::ParseTime(absl::RFC3339_full, expiry, &expires_, &error)) {
+      return Unauthenticated("credential plug-in ", plugin_.command, ": expirationTimestamp \"",
+                             expiry, "\": ", error);
+    }
+    return OkStatus();
+  }
+
+  const ExecPlugin plugin_;
+  const Clock* const clock_;
+  Mutex mu_;
+  bool has_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Time expires_ ABSL_GUARDED_BY(mu_);
+  Credential credential_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace
+
+std::shared_ptr<Credentials> ExecCredentials(ExecPlugin plugin, const Clock* clock) {
+  return std::make_shared<Exec>(std::move(plugin), clock);
+}
+
+}  // namespace tensorfleet::k8s

@@ -1,0 +1,61 @@
+// Leader election by a coordination.k8s.io/v1 Lease, compatible with client-go's: a holder renews,
+// others wait until it has not renewed for the lease's duration, as seen by their own clocks.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "operator/k8s/client.h"
+#include "runtime/base/cancellation.h"
+#include "runtime/base/clock.h"
+
+namespace tensorfleet::k8s {
+
+struct LeaderLeaseOptions {
+  std::string ns;
+  std::string name;
+  std::string identity;  // unique among the candidates
+  std::chrono::milliseconds lease_duration{15'000};
+  std::chrono::milliseconds renew_deadline{10'000};
+  std::chrono::milliseconds retry_period{1'000};
+};
+
+class LeaderLease {
+ public:
+  // `client` must not be limited in rate: a renewal that waits is a leadership lost. `client` and
+  // `clock` must outlive the lease.
+  LeaderLease(Client* client, const Clock* clock, LeaderLeaseOptions options);
+
+  // Waits until the lease is ours. The error is that of `cancel`.
+  Status Acquire(CancellationManager* cancel);
+  // Renews until `cancel` is cancelled (OK: we are still the leader) or the lease is lost: not
+  // renewed within renew_deadline, or taken by another.
+  Status Hold(CancellationManager* cancel);
+  // Gives the lease up, so that the next candidate need not wait for it to run out. Call after
+  // Hold.
+  Status Release();
+
+ private:
+  struct Seen {  // what the lease said when it last changed, and when we saw that
+    std::string record;
+    std::chrono::steady_clock::time_point at;
+  };
+
+  // Tries once to take or to renew. True: ours.
+  StatusOr<bool> TryTake();
+  std::string RecordJson(absl::string_view holder, std::chrono::milliseconds duration,
+                         const std::string& acquired, int transitions,
+                         const std::string& resource_version) const;
+
+  Client* const client_;
+  const Clock* const clock_;
+  const LeaderLeaseOptions options_;
+  const std::string collection_;
+  const std::string path_;
+  std::optional<Seen> seen_;
+  std::string acquired_;
+  int transitions_ = 0;
+};
+
+}  // namespace tensorfleet::k8s

@@ -1,0 +1,94 @@
+// The queue of keys to reconcile. A key waits at most once, is never worked on by two threads, can
+// be added for later, and backs off when it fails. Fair in two ways: namespaces take turns, and
+// within a namespace every other turn goes to the key that came last, so that one new job among a
+// thousand is started at once while none of the thousand is left behind. Thread-safe.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "runtime/base/clock.h"
+#include "runtime/base/mutex.h"
+
+namespace tensorfleet::k8s {
+
+class WorkQueue {
+ public:
+  struct Options {
+    std::chrono::nanoseconds first_retry = std::chrono::milliseconds(5);
+    std::chrono::nanoseconds retry_limit = std::chrono::seconds(1000);
+  };
+  enum class Urgency {
+    kNormal,
+    kBackground,  // taken only when nothing normal waits: the replay of what exists at start
+  };
+
+  // `clock` must outlive the queue. With a ManualClock, call Wake() after moving it.
+  explicit WorkQueue(const Clock* clock) : WorkQueue(clock, Options()) {}
+  WorkQueue(const Clock* clock, Options options);
+
+  // Keys are "namespace/name".
+  void Add(const std::string& key, Urgency urgency = Urgency::kNormal);
+  // Adds `key` once `delay` has passed; an earlier appointment of the same key stands.
+  void AddAfter(const std::string& key, std::chrono::nanoseconds delay);
+  // Adds `key` after its back-off, which doubles with every call until Forget.
+  void AddRateLimited(const std::string& key);
+  void Forget(const std::string& key);
+
+  // The next key, once there is one; nothing after ShutDown. Done must be called for it.
+  std::optional<std::string> Get();
+  // As Get, but returns nothing when no key is ready now.
+  std::optional<std::string> TryGet();
+  void Done(const std::string& key);
+
+  // Get returns nothing from now on; keys still waiting are dropped.
+  void ShutDown();
+  // Looks at the clock again.
+  void Wake();
+
+  size_t depth() const;
+  int64_t adds() const;
+  int64_t retries() const;
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  // One namespace's keys, oldest first.
+  struct Lane {
+    std::deque<std::string> keys;
+    bool newest_next = true;
+  };
+  struct Lanes {
+    std::map<std::string, Lane> by_namespace;
+    std::deque<std::string> turns;  // namespaces with keys, whose turn is next first
+  };
+
+  void AddLocked(const std::string& key, Urgency urgency) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  std::optional<std::string> TakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  static std::optional<std::string> TakeFrom(Lanes& lanes);
+  static void PutInto(Lanes& lanes, const std::string& key);
+  // Moves appointments that are due to the lanes.
+  void PromoteLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Clock* const clock_;
+  const Options options_;
+  mutable Mutex mu_;
+  CondVar changed_;
+  bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
+  int64_t adds_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t retries_ ABSL_GUARDED_BY(mu_) = 0;
+  Lanes normal_ ABSL_GUARDED_BY(mu_);
+  Lanes background_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Urgency> waiting_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_set<std::string> working_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Urgency> again_
+      ABSL_GUARDED_BY(mu_);  // added while being worked on
+  absl::flat_hash_map<std::string, int> failures_ ABSL_GUARDED_BY(mu_);
+  std::multimap<Time, std::string> appointments_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Time> appointed_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace tensorfleet::k8s
