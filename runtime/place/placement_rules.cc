@@ -22,12 +22,6 @@ std::optional<int> IfCandidate(int device, absl::Span<const int> candidates) {
   return device;
 }
 
-std::optional<int> KeepEarlierPlace(const PlacementGroup& group, absl::Span<const int> candidates,
-                                    const PlacementView& view) {
-  if (group.fixed < 0) return {};
-  return group.fixed;
-}
-
 std::optional<int> TakeOnlyCandidate(const PlacementGroup& group, absl::Span<const int> candidates,
                                      const PlacementView& view) {
   if (candidates.size() != 1) return {};
@@ -63,7 +57,6 @@ std::optional<int> TakeBestCandidate(const PlacementGroup& group, absl::Span<con
 }
 
 constexpr PlacementRule kRules[] = {
-    {"keep-earlier-place", KeepEarlierPlace},          // state does not move
     {"take-only-candidate", TakeOnlyCandidate},        // the constraints leave no choice
     {"metadata-follows-input", MetadataFollowsInput},  // a shape is cheaper to send than its tensor
     {"source-follows-users", SourceFollowsUsers},      // constants need not be sent at all

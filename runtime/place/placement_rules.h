@@ -27,7 +27,8 @@ struct PlacementRule {
 
 absl::Span<const PlacementRule> PlacementRules();
 
-// Groups are placed in this order, so that rules which look at neighbours find them placed.
+// Groups with a choice are placed in this order, so that rules which look at neighbours find them
+// placed.
 enum class PlacementPhase { kOrdinary, kMetadata, kSource };
 PlacementPhase PhaseOf(const PlacementGroup& group);
 

@@ -21,12 +21,21 @@ class Placer {
         device_of_group_(groups.groups.size(), -1) {}
 
   Status Run() {
+    // Groups without a choice come first: the rules for the others look at them.
+    candidates_.reserve(groups_.groups.size());
+    for (const PlacementGroup& group : groups_.groups) {
+      TFLEET_ASSIGN_OR_RETURN(const std::vector<int>* candidates, Candidates(group));
+      candidates_.push_back(candidates);
+    }
+    for (size_t i = 0; i < groups_.groups.size(); ++i) {
+      if (candidates_[i]->size() == 1) TFLEET_RETURN_IF_ERROR(Decide(i));
+    }
     for (const PlacementPhase phase :
          {PlacementPhase::kOrdinary, PlacementPhase::kMetadata, PlacementPhase::kSource}) {
       for (size_t i = 0; i < groups_.groups.size(); ++i) {
-        const PlacementGroup& group = groups_.groups[i];
-        if (PhaseOf(group) != phase) continue;
-        TFLEET_ASSIGN_OR_RETURN(device_of_group_[i], Choose(group));
+        if (device_of_group_[i] < 0 && PhaseOf(groups_.groups[i]) == phase) {
+          TFLEET_RETURN_IF_ERROR(Decide(i));
+        }
       }
     }
     return OkStatus();
@@ -40,26 +49,27 @@ class Placer {
   }
 
  private:
-  StatusOr<int> Choose(const PlacementGroup& group) {
-    const std::vector<int>* candidates = nullptr;
-    std::vector<int> fixed;
-    if (group.fixed >= 0) {
-      fixed = {group.fixed};
-      candidates = &fixed;
-    } else {
-      TFLEET_ASSIGN_OR_RETURN(candidates, Candidates(group));
-    }
+  Status Decide(size_t i) {
+    const PlacementGroup& group = groups_.groups[i];
     const PlacementView view{devices_, groups_, device_of_group_};
     for (const PlacementRule& rule : PlacementRules()) {
-      if (const std::optional<int> device = rule.choose(group, *candidates, view)) return *device;
+      if (const std::optional<int> device = rule.choose(group, *candidates_[i], view)) {
+        device_of_group_[i] = *device;
+        return OkStatus();
+      }
     }
     return Internal("no rule placed node ", group.nodes[0]->name());
   }
 
   // Devices that satisfy the group's constraints, best first; never empty.
   StatusOr<const std::vector<int>*> Candidates(const PlacementGroup& group) {
+    if (group.fixed >= 0) {
+      std::vector<int>& only = fixed_[group.fixed];
+      only = {group.fixed};
+      return &only;
+    }
     std::string key = group.request.has_nothing() ? "" : group.request.ToString();
-    const auto [it, added] = candidates_.try_emplace({std::move(key), group.types});
+    const auto [it, added] = matching_.try_emplace({std::move(key), group.types});
     if (added) {
       it->second = Matching(group.request, group.types);
       if (it->second.empty() && options_.allow_soft_placement) {
@@ -125,8 +135,10 @@ class Placer {
   const DeviceTable& devices_;
   const PlacementGroups& groups_;
   std::vector<int> device_of_group_;
-  // By request and types. Values must not move: Candidates hands out pointers.
-  absl::node_hash_map<std::pair<std::string, DeviceTypeSet>, std::vector<int>> candidates_;
+  std::vector<const std::vector<int>*> candidates_;  // by group
+  // Where they are kept, by request and types, and by fixed device. Values must not move.
+  absl::node_hash_map<std::pair<std::string, DeviceTypeSet>, std::vector<int>> matching_;
+  absl::node_hash_map<int, std::vector<int>> fixed_;
 };
 
 }  // namespace
