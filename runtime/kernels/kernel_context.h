@@ -20,9 +20,10 @@ class FunctionRunner;
 class Rendezvous;
 
 // Arguments and results of a compiled graph that is called like a function: `_Arg` and `_Retval`
-// nodes read and write it. Each result is written at most once.
+// nodes read and write it. Each argument is read by one node, which takes it out, so that its
+// buffer can be used again; each result is written at most once.
 struct CallFrame {
-  absl::Span<const Tensor> args;
+  absl::Span<Tensor> args;
   absl::Span<Tensor> results;
 };
 
@@ -37,6 +38,7 @@ struct StepContext {
       nullptr;  // dropped at the end of the step: tensor arrays, stacks
   FunctionRunner* functions = nullptr;
   CallFrame* frame = nullptr;
+  int call_depth = 0;  // how many calls of functions this one is nested in
 };
 
 // What travels along an edge: a value, or a reference to a variable, or a dead mark.

@@ -4,7 +4,12 @@
 
 namespace tensorfleet {
 
-void RegisterAllOps(OpRegistry& ops) { RegisterUnaryOps(ops); }
+void RegisterAllOps(OpRegistry& ops) {
+  RegisterControlFlowOps(ops);
+  RegisterFunctionalOps(ops);
+  RegisterTransferOps(ops);
+  RegisterUnaryOps(ops);
+}
 
 const OpRegistry& BuiltinOps() {
   static const OpRegistry* const ops = [] {

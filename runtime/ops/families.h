@@ -5,6 +5,9 @@ namespace tensorfleet {
 
 class OpRegistry;
 
+void RegisterControlFlowOps(OpRegistry& ops);
+void RegisterFunctionalOps(OpRegistry& ops);
+void RegisterTransferOps(OpRegistry& ops);
 void RegisterUnaryOps(OpRegistry& ops);
 
 }  // namespace tensorfleet

@@ -49,6 +49,12 @@ class Tensor {
   }
 
   bool is_valid() const { return dtype_ != DType::kInvalid; }
+  // Lets go of the buffer: invalid again.
+  void Clear() {
+    dtype_ = DType::kInvalid;
+    buffer_ = BufferRef();
+    offset_ = 0;
+  }
   DType dtype() const { return dtype_; }
   const Shape& shape() const { return shape_; }
   int rank() const { return shape_.rank(); }

@@ -4,7 +4,13 @@
 
 namespace tensorfleet {
 
-void RegisterCpuKernels(KernelRegistry& kernels) { cpu::RegisterSimpleUnaryKernels(kernels); }
+void RegisterCpuKernels(KernelRegistry& kernels) {
+  cpu::RegisterControlFlowKernels(kernels);
+  cpu::RegisterFunctionalKernels(kernels);
+  cpu::RegisterSimpleUnaryKernels(kernels);
+  cpu::RegisterTransferKernels(kernels);
+  cpu::RegisterWhileKernels(kernels);
+}
 
 const KernelRegistry& CpuKernels() {
   static const KernelRegistry* const kernels = [] {

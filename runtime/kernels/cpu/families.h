@@ -7,6 +7,10 @@ class KernelRegistry;
 
 namespace tensorfleet::cpu {
 
+void RegisterControlFlowKernels(KernelRegistry& kernels);
+void RegisterFunctionalKernels(KernelRegistry& kernels);
 void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
+void RegisterTransferKernels(KernelRegistry& kernels);
+void RegisterWhileKernels(KernelRegistry& kernels);
 
 }  // namespace tensorfleet::cpu
