@@ -37,6 +37,9 @@ class Executor {
   struct RunArgs {
     StepContext step;
     StepStatsCollector* stats = nullptr;  // null: no trace
+    // Whether the calling thread may run expensive nodes too, instead of leaving them to the
+    // device's pool: right for a thread that would only wait.
+    bool caller_may_work = false;
   };
   // Calls `done` once, when no kernel of this run is running any more: with OK, or with the error
   // of the first node that failed, its name added. On an error the run aborts the step's rendezvous
