@@ -11,30 +11,30 @@ struct Step {
   Next (*run)(Pass&);
 };
 
-// Runs in order until a step stops. Whatever was decided until then is applied, and status is written,
-// on every path.
+// Runs in order until a step stops. Whatever was decided until then is applied, and status is
+// written, on every path.
 constexpr Step kPipeline[] = {
-    {"skip-foreign", SkipForeign},              // another controller's job, or one being deleted
-    {"settle-finished", SettleFinished},        // job over: release what the policy says, mind its TTL
-    {"refuse-invalid", RefuseInvalid},          // a spec that can never run fails with the field's path
-    {"note-created", NoteCreated},              // condition Created
-    {"suspend", Suspend},                       // no pods while suspended
-    {"resume", Resume},                         // from scratch, once the old pods are on their way out
-    {"start-clock", StartClock},                // status.startTime
-    {"report-troubles", ReportTroubles},        // events about pods that cannot start
-    {"count-replicas", CountReplicas},          // replicaStatuses, finished indices, readiness
-    {"take-progress", TakeProgress},            // what the chief says about its step
-    {"judge-success", JudgeSuccess},            // successPolicy; a finished job cannot fail any more
-    {"enforce-deadline", EnforceDeadline},      // activeDeadlineSeconds
-    {"judge-failures", JudgeFailures},          // restart and failure policies: what becomes of each
+    {"skip-foreign", SkipForeign},          // another controller's job, or one being deleted
+    {"settle-finished", SettleFinished},    // job over: release what the policy says, mind its TTL
+    {"note-created", NoteCreated},          // condition Created
+    {"refuse-invalid", RefuseInvalid},      // a spec that can never run fails with the field's path
+    {"suspend", Suspend},                   // no pods while suspended
+    {"resume", Resume},                     // from scratch, once the old pods are on their way out
+    {"start-clock", StartClock},            // status.startTime
+    {"report-troubles", ReportTroubles},    // events about pods that cannot start
+    {"count-replicas", CountReplicas},      // replicaStatuses, finished indices, readiness
+    {"take-progress", TakeProgress},        // what the chief says about its step
+    {"judge-success", JudgeSuccess},        // successPolicy; a finished job cannot fail any more
+    {"enforce-deadline", EnforceDeadline},  // activeDeadlineSeconds
+    {"judge-failures", JudgeFailures},      // restart and failure policies: what becomes of each
     {"enforce-backoff-limit", EnforceBackoffLimit},  // backoffLimit
-    {"restart-failed", RestartFailed},          // write down what is replaced; condition Restarting
-    {"show-running", ShowRunning},              // condition Running
-    {"scale-in", ScaleIn},                      // replicas beyond the number wanted
-    {"delete-stale", DeleteStale},              // pods that are to be replaced, or whose node is lost
-    {"ensure-pod-group", EnsurePodGroup},       // gang scheduling: the group comes before its pods
-    {"ensure-services", EnsureServices},        // names exist before the pods that use them
-    {"ensure-pods", EnsurePods},                // one pod per unfinished replica
+    {"restart-failed", RestartFailed},     // write down what is replaced; condition Restarting
+    {"show-running", ShowRunning},         // condition Running
+    {"scale-in", ScaleIn},                 // replicas beyond the number wanted
+    {"delete-stale", DeleteStale},         // pods that are to be replaced, or whose node is lost
+    {"ensure-pod-group", EnsurePodGroup},  // gang scheduling: the group comes before its pods
+    {"ensure-services", EnsureServices},   // names exist before the pods that use them
+    {"ensure-pods", EnsurePods},           // one pod per unfinished replica
 };
 
 }  // namespace
