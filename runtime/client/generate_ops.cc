@@ -128,17 +128,17 @@ class OpFunction {
   }
 
   void WriteSource(std::ostream& out) const {
-    out << Signature(/*with_defaults=*/false) << " {\n  std::vector<Output> inputs;\n";
+    out << Signature(/*with_defaults=*/false) << " {\n  std::vector<Output> flat_inputs_;\n";
     for (const ArgSpec& input : schema_.inputs) {
       const std::string name = Identifier(input.name);
       if (IsList(input)) {
-        out << "  inputs.insert(inputs.end(), " << name << ".begin(), " << name << ".end());\n";
+        out << "  flat_inputs_.insert(flat_inputs_.end(), " << name << ".begin(), " << name << ".end());\n";
       } else {
-        out << "  inputs.push_back(" << name << ");\n";
+        out << "  flat_inputs_.push_back(" << name << ");\n";
       }
     }
-    out << "  Node* node = scope.AddOp(\"" << schema_.name
-        << "\", inputs, [&](tensorflow::NodeDef* def) {\n";
+    out << "  Node* node_ = scope.AddOp(\"" << schema_.name
+        << "\", flat_inputs_, [&](tensorflow::NodeDef* def) {\n";
     WriteInferredAttrs(out);
     for (const AttrSpec* attr : required_) WriteAttr(out, *attr, "");
     for (const AttrSpec* attr : optional_) WriteAttr(out, *attr, "attrs.");
@@ -213,18 +213,18 @@ class OpFunction {
 
   void WriteReturn(std::ostream& out) const {
     if (schema_.outputs.empty()) {
-      out << "  return Operation(node);\n";
+      out << "  return Operation(node_);\n";
     } else if (schema_.outputs.size() > 1) {
-      out << "  " << schema_.name << "Outputs result;\n  if (node == nullptr) return result;\n";
+      out << "  " << schema_.name << "Outputs result;\n  if (node_ == nullptr) return result;\n";
       for (const ArgSpec& output : schema_.outputs) {
         out << "  result." << Identifier(output.name) << " = "
-            << (IsList(output) ? "OutputsOf" : "OutputOf") << "(node, \"" << output.name << "\");\n";
+            << (IsList(output) ? "OutputsOf" : "OutputOf") << "(node_, \"" << output.name << "\");\n";
       }
-      out << "  result.op = Operation(node);\n  return result;\n";
+      out << "  result.op = Operation(node_);\n  return result;\n";
     } else if (IsList(schema_.outputs[0])) {
-      out << "  return OutputsOf(node, \"" << schema_.outputs[0].name << "\");\n";
+      out << "  return OutputsOf(node_, \"" << schema_.outputs[0].name << "\");\n";
     } else {
-      out << "  return Output(node, 0);\n";
+      out << "  return Output(node_, 0);\n";
     }
   }
 
