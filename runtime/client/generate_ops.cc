@@ -1,5 +1,5 @@
-// Writes runtime/client/ops.h and ops.cc: one documented, typed function per op, from the op schemas.
-// Usage: generate_ops HEADER SOURCE. Run by the build; its output is never committed.
+// Writes runtime/client/ops.h and ops.cc: one documented, typed function per op, from the op
+// schemas. Usage: generate_ops HEADER SOURCE. Run by the build; its output is never committed.
 
 #include <fstream>
 #include <iostream>
@@ -18,15 +18,17 @@
 namespace tensorfleet {
 namespace {
 
-// Ops of pairs of nodes that partitioning and calling make, and loops' frames: not for people to call.
+// Ops of pairs of nodes that partitioning and calling make, and loops' frames: not for people to
+// call.
 bool IsForPeople(const std::string& op) { return !absl::StartsWith(op, "_"); }
 
 const std::set<std::string>& Reserved() {
   static const auto* words = new std::set<std::string>{
-      "and",   "bool",   "case",  "char",     "class",  "const",  "default", "delete", "do",     "double",
-      "else",  "enum",   "false", "float",    "for",    "if",     "int",     "long",   "namespace", "new",
-      "not",   "or",     "short", "signed",   "static", "struct", "switch",  "this",   "true",   "typename",
-      "union", "unsigned", "using", "void",   "while",  "xor",    "scope",   "attrs",  "template", "operator"};
+      "and",    "bool",   "case",      "char", "class", "const",    "default",  "delete",
+      "do",     "double", "else",      "enum", "false", "float",    "for",      "if",
+      "int",    "long",   "namespace", "new",  "not",   "or",       "short",    "signed",
+      "static", "struct", "switch",    "this", "true",  "typename", "union",    "unsigned",
+      "using",  "void",   "while",     "xor",  "scope", "attrs",    "template", "operator"};
   return *words;
 }
 
@@ -53,7 +55,9 @@ std::string CppType(const std::string& kind) {
   return "";
 }
 
-std::string Quoted(const std::string& text) { return absl::StrCat("\"", absl::CEscape(text), "\""); }
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("\"", absl::CEscape(text), "\"");
+}
 
 std::string DTypeLiteral(int number) { return absl::StrCat("static_cast<DType>(", number, ")"); }
 
@@ -78,7 +82,8 @@ std::string DefaultOf(const AttrSpec& attr) {
     return list(v.list().i(), [](std::string* out, int64_t i) { absl::StrAppend(out, i); });
   }
   if (attr.kind == "list(string)") {
-    return list(v.list().s(), [](std::string* out, const std::string& s) { out->append(Quoted(s)); });
+    return list(v.list().s(),
+                [](std::string* out, const std::string& s) { out->append(Quoted(s)); });
   }
   if (attr.kind == "list(type)") {
     return list(v.list().type(), [](std::string* out, int t) { out->append(DTypeLiteral(t)); });
@@ -112,15 +117,16 @@ class OpFunction {
       out << "// Optional attributes of " << schema_.name << ".\n";
       out << "struct " << schema_.name << "Attrs {\n";
       for (const AttrSpec* attr : optional_) {
-        out << "  " << CppType(attr->kind) << " " << Identifier(attr->name) << DefaultOf(*attr) << ";\n";
+        out << "  " << CppType(attr->kind) << " " << Identifier(attr->name) << DefaultOf(*attr)
+            << ";\n";
       }
       out << "};\n";
     }
     if (schema_.outputs.size() > 1) {
       out << "struct " << schema_.name << "Outputs {\n";
       for (const ArgSpec& output : schema_.outputs) {
-        out << "  " << (IsList(output) ? "std::vector<Output> " : "Output ") << Identifier(output.name)
-            << ";\n";
+        out << "  " << (IsList(output) ? "std::vector<Output> " : "Output ")
+            << Identifier(output.name) << ";\n";
       }
       out << "  Operation op;\n};\n";
     }
@@ -132,7 +138,8 @@ class OpFunction {
     for (const ArgSpec& input : schema_.inputs) {
       const std::string name = Identifier(input.name);
       if (IsList(input)) {
-        out << "  flat_inputs_.insert(flat_inputs_.end(), " << name << ".begin(), " << name << ".end());\n";
+        out << "  flat_inputs_.insert(flat_inputs_.end(), " << name << ".begin(), " << name
+            << ".end());\n";
       } else {
         out << "  flat_inputs_.push_back(" << name << ");\n";
       }
@@ -171,9 +178,11 @@ class OpFunction {
   }
 
   std::string Documentation() const {
-    std::string doc = schema_.doc.empty() ? absl::StrCat("The op ", schema_.name, ".") : schema_.doc;
+    std::string doc =
+        schema_.doc.empty() ? absl::StrCat("The op ", schema_.name, ".") : schema_.doc;
     std::string out;
-    for (const absl::string_view line : absl::StrSplit(doc, '\n')) absl::StrAppend(&out, "// ", line, "\n");
+    for (const absl::string_view line : absl::StrSplit(doc, '\n'))
+      absl::StrAppend(&out, "// ", line, "\n");
     return absl::StrCat(out, "//   ", schema_.Summary().substr(0, 400), "\n");
   }
 
@@ -191,8 +200,8 @@ class OpFunction {
       }
       if (!input.type_attr.empty() && done.insert(input.type_attr).second) {
         if (IsList(input)) {
-          out << "    if (!" << name << ".empty()) SetAttr(def, \"" << input.type_attr << "\", " << name
-              << "[0].dtype());\n";
+          out << "    if (!" << name << ".empty()) SetAttr(def, \"" << input.type_attr << "\", "
+              << name << "[0].dtype());\n";
         } else {
           out << "    SetAttr(def, \"" << input.type_attr << "\", " << name << ".dtype());\n";
         }
@@ -218,7 +227,8 @@ class OpFunction {
       out << "  " << schema_.name << "Outputs result;\n  if (node_ == nullptr) return result;\n";
       for (const ArgSpec& output : schema_.outputs) {
         out << "  result." << Identifier(output.name) << " = "
-            << (IsList(output) ? "OutputsOf" : "OutputOf") << "(node_, \"" << output.name << "\");\n";
+            << (IsList(output) ? "OutputsOf" : "OutputOf") << "(node_, \"" << output.name
+            << "\");\n";
       }
       out << "  result.op = Operation(node_);\n  return result;\n";
     } else if (IsList(schema_.outputs[0])) {
@@ -234,7 +244,8 @@ class OpFunction {
   bool supported_ = true;
 };
 
-constexpr char kHeaderTop[] = R"(// Generated from the op schemas by generate_ops. One function per op: inputs, then required attributes, then
+constexpr char kHeaderTop[] =
+    R"(// Generated from the op schemas by generate_ops. One function per op: inputs, then required attributes, then
 // the optional ones as a struct. Types and counts that the inputs tell are filled in.
 #pragma once
 

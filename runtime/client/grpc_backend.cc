@@ -106,13 +106,15 @@ class GrpcBackend final : public SessionBackend {
   static void Prepare(grpc::ClientContext& context, int64_t timeout_ms) {
     context.set_wait_for_ready(true);
     if (timeout_ms > 0) {
-      context.set_deadline(std::chrono::system_clock::now() + std::chrono::milliseconds(timeout_ms));
+      context.set_deadline(std::chrono::system_clock::now() +
+                           std::chrono::milliseconds(timeout_ms));
     }
   }
 
   StatusOr<std::string> Handle() {
     MutexLock lock(&mu_);
-    if (handle_.empty()) return FailedPrecondition("the session has no graph yet; call Extend first");
+    if (handle_.empty())
+      return FailedPrecondition("the session has no graph yet; call Extend first");
     return handle_;
   }
 

@@ -15,8 +15,8 @@ namespace tensorfleet {
 struct Scope::State {
   Graph graph{&BuiltinOps(), nullptr};
   Status status;
-  // Names of ops and scopes so far, in lower case (TensorFlow's differ in more than case), and the last suffix
-  // tried for each.
+  // Names of ops and scopes so far, in lower case (TensorFlow's differ in more than case), and the
+  // last suffix tried for each.
   absl::flat_hash_set<std::string> taken;
   absl::flat_hash_map<std::string, int> suffixes;
   std::vector<std::vector<PartialShape>> shapes;  // by node id
@@ -107,7 +107,8 @@ StatusOr<tensorflow::GraphDef> Scope::ToGraphDef() const {
 
 Status Scope::Import(const tensorflow::GraphDef& def) const {
   if (def.library().function_size() > 0) {
-    return Unimplemented("Scope::Import takes no graph with functions; open a session on the GraphDef itself");
+    return Unimplemented(
+        "Scope::Import takes no graph with functions; open a session on the GraphDef itself");
   }
   const int first = state_->graph.num_node_ids();
   TFLEET_RETURN_IF_ERROR(ImportGraphDef(def, {}, &state_->graph));
@@ -189,7 +190,8 @@ Node* Scope::AddOp(absl::string_view op, absl::Span<const Output> inputs,
       Fail(InvalidArgument("input ", i, " of node '", node->name(), "' is not a valid output"));
       break;
     }
-    Fail(state_->graph.AddEdge(inputs[i].node(), inputs[i].index(), node, static_cast<int>(i)).status());
+    Fail(state_->graph.AddEdge(inputs[i].node(), inputs[i].index(), node, static_cast<int>(i))
+             .status());
   }
   for (const Operation& control : control_inputs_) {
     state_->graph.AddControlEdge(control.node(), node);

@@ -7,9 +7,9 @@
 //   Output y = ops::MatMul(root, x, w);
 //   if (!root.status().ok()) return root.status();
 //
-// Errors are kept rather than returned op by op: the first one stays in status() and everything built
-// after it is invalid. Names become unique as TensorFlow makes them: "MatMul", "MatMul_1", ...
-// A Scope is a small value; all scopes made from one root share its graph. Not thread-safe.
+// Errors are kept rather than returned op by op: the first one stays in status() and everything
+// built after it is invalid. Names become unique as TensorFlow makes them: "MatMul", "MatMul_1",
+// ... A Scope is a small value; all scopes made from one root share its graph. Not thread-safe.
 #pragma once
 
 #include <memory>
@@ -46,8 +46,12 @@ class Output {
   Output(Node* node, int index) : node_(node), index_(index) {}
   bool is_valid() const { return node_ != nullptr; }
   // "w:0"; empty for an invalid output.
-  std::string name() const { return node_ == nullptr ? "" : absl::StrCat(node_->name(), ":", index_); }
-  DType dtype() const { return node_ == nullptr ? DType::kInvalid : BaseType(node_->output_type(index_)); }
+  std::string name() const {
+    return node_ == nullptr ? "" : absl::StrCat(node_->name(), ":", index_);
+  }
+  DType dtype() const {
+    return node_ == nullptr ? DType::kInvalid : BaseType(node_->output_type(index_));
+  }
   Operation op() const { return Operation(node_); }
   Node* node() const { return node_; }
   int index() const { return index_; }
@@ -84,7 +88,8 @@ class Scope {
   const Graph& graph() const;
   // The graph as a message, with TensorFlow's version numbers. Errors: status().
   StatusOr<tensorflow::GraphDef> ToGraphDef() const;
-  // Adds the nodes of `def`, which may use nodes that are there already. Errors: those of ImportGraphDef.
+  // Adds the nodes of `def`, which may use nodes that are there already. Errors: those of
+  // ImportGraphDef.
   Status Import(const tensorflow::GraphDef& def) const;
   // The output with this name ("w:0" or "w"). Errors: NotFound.
   StatusOr<Output> FindOutput(absl::string_view name) const;
@@ -92,8 +97,8 @@ class Scope {
   // What is known of an output's shape.
   PartialShape ShapeOf(const Output& output) const;
 
-  // What the generated functions call: adds a node with these inputs and attributes. `inputs` are flat.
-  // Returns null after recording an error.
+  // What the generated functions call: adds a node with these inputs and attributes. `inputs` are
+  // flat. Returns null after recording an error.
   Node* AddOp(absl::string_view op, absl::Span<const Output> inputs,
               absl::FunctionRef<void(tensorflow::NodeDef*)> set_attrs) const;
 

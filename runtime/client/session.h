@@ -3,10 +3,11 @@
 //   Scope root;
 //   ...build...
 //   TFLEET_ASSIGN_OR_RETURN(auto session, Session::Open("grpc://localhost:2222"));
-//   TFLEET_ASSIGN_OR_RETURN(auto values, session->Run(root, {{x, Tensor::Vector<float>({1, 2})}}, {y}));
+//   TFLEET_ASSIGN_OR_RETURN(auto values, session->Run(root, {{x, Tensor::Vector<float>({1, 2})}},
+//   {y}));
 //
-// Thread-safe: steps of one session may run at the same time. Adding to a graph while a step of it is started is
-// the caller's race.
+// Thread-safe: steps of one session may run at the same time. Adding to a graph while a step of it
+// is started is the caller's race.
 #pragma once
 
 #include <memory>
@@ -38,7 +39,8 @@ class SessionBackend {
   virtual ~SessionBackend() = default;
   // The first call opens the session with the nodes, later ones add theirs.
   virtual Status Extend(const tensorflow::GraphDef& nodes) = 0;
-  // The fetched values in the order asked for. `metadata` (optional) receives the trace that the options ask for.
+  // The fetched values in the order asked for. `metadata` (optional) receives the trace that the
+  // options ask for.
   virtual StatusOr<std::vector<Tensor>> Run(const StepRequest& request,
                                             tensorflow::RunMetadata* metadata) = 0;
   virtual StatusOr<std::vector<tensorflow::DeviceAttributes>> ListDevices() = 0;
@@ -47,9 +49,9 @@ class SessionBackend {
 
 class Session {
  public:
-  // `target` is "" for a session inside this process (one task, /job:localhost/replica:0/task:0), or
-  // "grpc://HOST:PORT" for a server. Opening sends nothing yet.
-  // Errors: InvalidArgument for another form of target.
+  // `target` is "" for a session inside this process (one task, /job:localhost/replica:0/task:0),
+  // or "grpc://HOST:PORT" for a server. Opening sends nothing yet. Errors: InvalidArgument for
+  // another form of target.
   static StatusOr<std::unique_ptr<Session>> Open(absl::string_view target,
                                                  const tensorflow::ConfigProto& config = {});
   // Closes the session; errors are ignored then, call Close to see them.
@@ -57,10 +59,10 @@ class Session {
 
   using Feeds = std::vector<std::pair<Output, Tensor>>;
 
-  // Sends what was added to the scope's graph since the last call, then runs one step. Returns the value of each
-  // fetch. A session belongs to the first scope's graph that it was given.
-  // Errors: the scope's own error; what the server says (codes as in TensorFlow: Unavailable and Aborted when
-  // a task was lost, after which a new session is needed).
+  // Sends what was added to the scope's graph since the last call, then runs one step. Returns the
+  // value of each fetch. A session belongs to the first scope's graph that it was given. Errors:
+  // the scope's own error; what the server says (codes as in TensorFlow: Unavailable and Aborted
+  // when a task was lost, after which a new session is needed).
   StatusOr<std::vector<Tensor>> Run(const Scope& scope, const Feeds& feeds,
                                     const std::vector<Output>& fetches,
                                     const std::vector<Operation>& targets = {},

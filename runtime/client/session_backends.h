@@ -12,7 +12,8 @@ namespace tensorfleet {
 // A master and a worker inside this process.
 StatusOr<std::unique_ptr<SessionBackend>> MakeLocalBackend(const tensorflow::ConfigProto& config);
 
-// The server at "HOST:PORT". Calls wait until it is up, up to operation_timeout_in_ms when the config sets one.
+// The server at "HOST:PORT". Calls wait until it is up, up to operation_timeout_in_ms when the
+// config sets one.
 std::unique_ptr<SessionBackend> MakeGrpcBackend(const std::string& address,
                                                 const tensorflow::ConfigProto& config);
 

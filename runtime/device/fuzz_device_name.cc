@@ -1,4 +1,5 @@
-// Any text either is refused as a device name or reads back to the same name from its canonical spelling.
+// Any text either is refused as a device name or reads back to the same name from its canonical
+// spelling.
 
 #include "runtime/base/check.h"
 #include "runtime/device/device_name.h"

@@ -1,9 +1,10 @@
-// Trains a linear model whose weights live on a parameter server, with two workers that take turns on their own
-// half of the data: between-graph replication, written in C++.
+// Trains a linear model whose weights live on a parameter server, with two workers that take turns
+// on their own half of the data: between-graph replication, written in C++.
 //
 //   train_linear grpc://WORKER0 grpc://WORKER1
 //
-// The cluster needs the jobs "ps" (one task) and "worker" (two). Prints where each op of a step ran, then the loss.
+// The cluster needs the jobs "ps" (one task) and "worker" (two). Prints where each op of a step
+// ran, then the loss.
 
 #include <cstdio>
 #include <cstdlib>
@@ -55,15 +56,19 @@ StatusOr<std::unique_ptr<Replica>> MakeReplica(int worker, const std::string& ta
   // The same names in both graphs: the variables are shared.
   const Output w = ops::VariableV2(ps.Named("w"), PartialShape({kFeatures, 1}), DType::kFloat);
   const Output b = ops::VariableV2(ps.Named("b"), PartialShape({1}), DType::kFloat);
-  replica->init = Group(ps.Named("init"),
-                        {ops::Assign(ps.Named("w/Assign"), w, Const(ps, *Tensor::Zeros(DType::kFloat, Shape({kFeatures, 1})))).op(),
-                         ops::Assign(ps.Named("b/Assign"), b, Const(ps, Tensor::Vector<float>({0}))).op()});
+  replica->init =
+      Group(ps.Named("init"),
+            {ops::Assign(ps.Named("w/Assign"), w,
+                         Const(ps, *Tensor::Zeros(DType::kFloat, Shape({kFeatures, 1}))))
+                 .op(),
+             ops::Assign(ps.Named("b/Assign"), b, Const(ps, Tensor::Vector<float>({0}))).op()});
 
   replica->x = ops::Placeholder(here.Named("x"), DType::kFloat);
   replica->y = ops::Placeholder(here.Named("y"), DType::kFloat);
-  const Output error = ops::Sub(
-      here.Named("error"),
-      ops::Add(here.Named("prediction"), ops::MatMul(here.Named("xw"), replica->x, w), b), replica->y);
+  const Output error =
+      ops::Sub(here.Named("error"),
+               ops::Add(here.Named("prediction"), ops::MatMul(here.Named("xw"), replica->x, w), b),
+               replica->y);
   const Output axes = Const(here.Named("axes"), Tensor::Vector<int32_t>({0, 1}));
   const Output rows = Const(here.Named("rows"), Tensor::Vector<int32_t>({0}));
   replica->loss = ops::Mean(here.Named("loss"), ops::Square(here.Named("square"), error), axes);
@@ -72,8 +77,9 @@ StatusOr<std::unique_ptr<Replica>> MakeReplica(int worker, const std::string& ta
   const Output scale = Const(here.Named("scale"), 2.0f / kRows);
   ops::MatMulAttrs transposed;
   transposed.transpose_a = true;
-  const Output grad_w = ops::Mul(
-      here.Named("grad_w"), ops::MatMul(here.Named("xt_error"), replica->x, error, transposed), scale);
+  const Output grad_w =
+      ops::Mul(here.Named("grad_w"),
+               ops::MatMul(here.Named("xt_error"), replica->x, error, transposed), scale);
   const Output grad_b =
       ops::Mul(here.Named("grad_b"), ops::Sum(here.Named("sum_error"), error, rows), scale);
   const Output rate = Const(ps.Named("rate"), kLearningRate);
