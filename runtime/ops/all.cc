@@ -8,6 +8,12 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterControlFlowOps(ops);
   RegisterFunctionalOps(ops);
   RegisterTransferOps(ops);
+  RegisterBinaryOps(ops);
+  RegisterComplexOps(ops);
+  RegisterMatMulOps(ops);
+  RegisterNnOps(ops);
+  RegisterReductionOps(ops);
+  RegisterSelectionOps(ops);
   RegisterUnaryOps(ops);
 }
 

@@ -8,6 +8,12 @@ class OpRegistry;
 void RegisterControlFlowOps(OpRegistry& ops);
 void RegisterFunctionalOps(OpRegistry& ops);
 void RegisterTransferOps(OpRegistry& ops);
+void RegisterBinaryOps(OpRegistry& ops);
+void RegisterComplexOps(OpRegistry& ops);
+void RegisterMatMulOps(OpRegistry& ops);
+void RegisterNnOps(OpRegistry& ops);
+void RegisterReductionOps(OpRegistry& ops);
+void RegisterSelectionOps(OpRegistry& ops);
 void RegisterUnaryOps(OpRegistry& ops);
 
 }  // namespace tensorfleet

@@ -10,6 +10,22 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSimpleUnaryKernels(kernels);
   cpu::RegisterTransferKernels(kernels);
   cpu::RegisterWhileKernels(kernels);
+  cpu::RegisterActivationGradKernels(kernels);
+  cpu::RegisterAddNKernels(kernels);
+  cpu::RegisterArithmeticKernels(kernels);
+  cpu::RegisterBitwiseKernels(kernels);
+  cpu::RegisterBroadcastArgsKernels(kernels);
+  cpu::RegisterCastKernels(kernels);
+  cpu::RegisterCompareKernels(kernels);
+  cpu::RegisterComplexKernels(kernels);
+  cpu::RegisterComplexUnaryKernels(kernels);
+  cpu::RegisterDivisionKernels(kernels);
+  cpu::RegisterExtremeKernels(kernels);
+  cpu::RegisterMathBinaryKernels(kernels);
+  cpu::RegisterMathUnaryKernels(kernels);
+  cpu::RegisterSelectKernels(kernels);
+  cpu::RegisterSimpleUnaryKernels(kernels);
+  cpu::RegisterSumKernels(kernels);
 }
 
 const KernelRegistry& CpuKernels() {

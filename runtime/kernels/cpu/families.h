@@ -12,5 +12,21 @@ void RegisterFunctionalKernels(KernelRegistry& kernels);
 void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
 void RegisterTransferKernels(KernelRegistry& kernels);
 void RegisterWhileKernels(KernelRegistry& kernels);
+void RegisterActivationGradKernels(KernelRegistry& kernels);
+void RegisterAddNKernels(KernelRegistry& kernels);
+void RegisterArithmeticKernels(KernelRegistry& kernels);
+void RegisterBitwiseKernels(KernelRegistry& kernels);
+void RegisterBroadcastArgsKernels(KernelRegistry& kernels);
+void RegisterCastKernels(KernelRegistry& kernels);
+void RegisterCompareKernels(KernelRegistry& kernels);
+void RegisterComplexKernels(KernelRegistry& kernels);
+void RegisterComplexUnaryKernels(KernelRegistry& kernels);
+void RegisterDivisionKernels(KernelRegistry& kernels);
+void RegisterExtremeKernels(KernelRegistry& kernels);
+void RegisterMathBinaryKernels(KernelRegistry& kernels);
+void RegisterMathUnaryKernels(KernelRegistry& kernels);
+void RegisterSelectKernels(KernelRegistry& kernels);
+void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
+void RegisterSumKernels(KernelRegistry& kernels);
 
 }  // namespace tensorfleet::cpu
