@@ -5,16 +5,19 @@
 namespace tensorfleet {
 
 void RegisterAllOps(OpRegistry& ops) {
-  RegisterControlFlowOps(ops);
-  RegisterFunctionalOps(ops);
-  RegisterTransferOps(ops);
   RegisterBinaryOps(ops);
   RegisterComplexOps(ops);
+  RegisterControlFlowOps(ops);
+  RegisterFunctionalOps(ops);
   RegisterMatMulOps(ops);
   RegisterNnOps(ops);
   RegisterReductionOps(ops);
   RegisterSelectionOps(ops);
+  RegisterTrainingOps(ops);
+  RegisterTransferOps(ops);
   RegisterUnaryOps(ops);
+  RegisterVariableOps(ops);
+  RegisterVariableUpdateOps(ops);
 }
 
 const OpRegistry& BuiltinOps() {

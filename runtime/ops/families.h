@@ -5,15 +5,18 @@ namespace tensorfleet {
 
 class OpRegistry;
 
-void RegisterControlFlowOps(OpRegistry& ops);
-void RegisterFunctionalOps(OpRegistry& ops);
-void RegisterTransferOps(OpRegistry& ops);
 void RegisterBinaryOps(OpRegistry& ops);
 void RegisterComplexOps(OpRegistry& ops);
+void RegisterControlFlowOps(OpRegistry& ops);
+void RegisterFunctionalOps(OpRegistry& ops);
 void RegisterMatMulOps(OpRegistry& ops);
 void RegisterNnOps(OpRegistry& ops);
 void RegisterReductionOps(OpRegistry& ops);
 void RegisterSelectionOps(OpRegistry& ops);
+void RegisterTrainingOps(OpRegistry& ops);
+void RegisterTransferOps(OpRegistry& ops);
 void RegisterUnaryOps(OpRegistry& ops);
+void RegisterVariableOps(OpRegistry& ops);
+void RegisterVariableUpdateOps(OpRegistry& ops);
 
 }  // namespace tensorfleet

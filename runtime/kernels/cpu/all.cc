@@ -5,11 +5,6 @@
 namespace tensorfleet {
 
 void RegisterCpuKernels(KernelRegistry& kernels) {
-  cpu::RegisterControlFlowKernels(kernels);
-  cpu::RegisterFunctionalKernels(kernels);
-  cpu::RegisterSimpleUnaryKernels(kernels);
-  cpu::RegisterTransferKernels(kernels);
-  cpu::RegisterWhileKernels(kernels);
   cpu::RegisterActivationGradKernels(kernels);
   cpu::RegisterAddNKernels(kernels);
   cpu::RegisterArithmeticKernels(kernels);
@@ -19,13 +14,22 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);
   cpu::RegisterComplexUnaryKernels(kernels);
+  cpu::RegisterControlFlowKernels(kernels);
   cpu::RegisterDivisionKernels(kernels);
   cpu::RegisterExtremeKernels(kernels);
+  cpu::RegisterFunctionalKernels(kernels);
   cpu::RegisterMathBinaryKernels(kernels);
   cpu::RegisterMathUnaryKernels(kernels);
+  cpu::RegisterOptimizerKernels(kernels);
+  cpu::RegisterRefVariableKernels(kernels);
+  cpu::RegisterResourceGatherKernels(kernels);
+  cpu::RegisterResourceVariableKernels(kernels);
+  cpu::RegisterScatterVariableKernels(kernels);
   cpu::RegisterSelectKernels(kernels);
   cpu::RegisterSimpleUnaryKernels(kernels);
   cpu::RegisterSumKernels(kernels);
+  cpu::RegisterTransferKernels(kernels);
+  cpu::RegisterWhileKernels(kernels);
 }
 
 const KernelRegistry& CpuKernels() {

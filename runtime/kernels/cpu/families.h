@@ -7,11 +7,6 @@ class KernelRegistry;
 
 namespace tensorfleet::cpu {
 
-void RegisterControlFlowKernels(KernelRegistry& kernels);
-void RegisterFunctionalKernels(KernelRegistry& kernels);
-void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
-void RegisterTransferKernels(KernelRegistry& kernels);
-void RegisterWhileKernels(KernelRegistry& kernels);
 void RegisterActivationGradKernels(KernelRegistry& kernels);
 void RegisterAddNKernels(KernelRegistry& kernels);
 void RegisterArithmeticKernels(KernelRegistry& kernels);
@@ -21,12 +16,21 @@ void RegisterCastKernels(KernelRegistry& kernels);
 void RegisterCompareKernels(KernelRegistry& kernels);
 void RegisterComplexKernels(KernelRegistry& kernels);
 void RegisterComplexUnaryKernels(KernelRegistry& kernels);
+void RegisterControlFlowKernels(KernelRegistry& kernels);
 void RegisterDivisionKernels(KernelRegistry& kernels);
 void RegisterExtremeKernels(KernelRegistry& kernels);
+void RegisterFunctionalKernels(KernelRegistry& kernels);
 void RegisterMathBinaryKernels(KernelRegistry& kernels);
 void RegisterMathUnaryKernels(KernelRegistry& kernels);
+void RegisterOptimizerKernels(KernelRegistry& kernels);
+void RegisterRefVariableKernels(KernelRegistry& kernels);
+void RegisterResourceGatherKernels(KernelRegistry& kernels);
+void RegisterResourceVariableKernels(KernelRegistry& kernels);
+void RegisterScatterVariableKernels(KernelRegistry& kernels);
 void RegisterSelectKernels(KernelRegistry& kernels);
 void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
 void RegisterSumKernels(KernelRegistry& kernels);
+void RegisterTransferKernels(KernelRegistry& kernels);
+void RegisterWhileKernels(KernelRegistry& kernels);
 
 }  // namespace tensorfleet::cpu

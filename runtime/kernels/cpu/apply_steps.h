@@ -1,0 +1,244 @@
+// One optimizer step on one element, per optimizer: v[k] are the element's values in the variables
+// (the variable itself first, its slots in the order of the inputs), g its gradient. Constructed
+// from the node's scalar inputs in the order of the schema, runtime/ops/training_ops.cc. The order
+// of operations is TensorFlow's, so that results agree to the last bit wherever that is possible;
+// the file is compiled without contraction to fused multiply-adds for the same reason.
+#pragma once
+
+#include <cmath>
+
+namespace tensorfleet::cpu {
+
+// `T` is float or double. `kFlag` is the value of attribute kFlagAttr, where there is one.
+template <typename T, bool kFlag>
+struct GradientDescentStep {
+  static constexpr int kVariables = 1;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit GradientDescentStep(const double* s) : alpha(static_cast<T>(s[0])) {}
+  void operator()(T* v, T g) const { v[0] -= g * alpha; }
+  T alpha;
+};
+
+template <typename T, bool kNesterov>
+struct MomentumStep {
+  static constexpr int kVariables = 2;
+  static constexpr const char* kFlagAttr = "use_nesterov";
+  explicit MomentumStep(const double* s)
+      : lr(static_cast<T>(s[0])), momentum(static_cast<T>(s[1])) {}
+  void operator()(T* v, T g) const {
+    v[1] = v[1] * momentum + g;
+    v[0] -= kNesterov ? g * lr + v[1] * momentum * lr : v[1] * lr;
+  }
+  T lr, momentum;
+};
+
+template <typename T, bool kNesterov>
+struct KerasMomentumStep {
+  static constexpr int kVariables = 2;
+  static constexpr const char* kFlagAttr = "use_nesterov";
+  explicit KerasMomentumStep(const double* s)
+      : lr(static_cast<T>(s[0])), momentum(static_cast<T>(s[1])) {}
+  void operator()(T* v, T g) const {
+    v[1] = v[1] * momentum - g * lr;
+    v[0] += kNesterov ? v[1] * momentum - g * lr : v[1];
+  }
+  T lr, momentum;
+};
+
+template <typename T, bool kNesterov>
+struct AdamStep {
+  static constexpr int kVariables = 3;
+  static constexpr const char* kFlagAttr = "use_nesterov";
+  explicit AdamStep(const double* s)
+      : beta1(static_cast<T>(s[3])),
+        rest1(T(1) - static_cast<T>(s[3])),
+        rest2(T(1) - static_cast<T>(s[4])),
+        epsilon(static_cast<T>(s[5])),
+        alpha(static_cast<T>(s[2]) * std::sqrt(T(1) - static_cast<T>(s[1])) /
+              (T(1) - static_cast<T>(s[0]))) {}
+  void operator()(T* v, T g) const {
+    v[1] += (g - v[1]) * rest1;
+    v[2] += (g * g - v[2]) * rest2;
+    const T m = kNesterov ? g * rest1 + beta1 * v[1] : v[1];
+    v[0] -= (m * alpha) / (std::sqrt(v[2]) + epsilon);
+  }
+  T beta1, rest1, rest2, epsilon, alpha;
+};
+
+template <typename T, bool kUpdateSlots>
+struct AdagradStep {
+  static constexpr int kVariables = 2;
+  static constexpr const char* kFlagAttr = "update_slots";
+  explicit AdagradStep(const double* s) : lr(static_cast<T>(s[0])) {}
+  void operator()(T* v, T g) const {
+    if (kUpdateSlots) v[1] += g * g;
+    v[0] -= g * lr * (T(1) / std::sqrt(v[1]));
+  }
+  T lr;
+};
+
+template <typename T, bool kUpdateSlots>
+struct AdagradV2Step {
+  static constexpr int kVariables = 2;
+  static constexpr const char* kFlagAttr = "update_slots";
+  explicit AdagradV2Step(const double* s)
+      : lr(static_cast<T>(s[0])), epsilon(static_cast<T>(s[1])) {}
+  void operator()(T* v, T g) const {
+    if (kUpdateSlots) v[1] += g * g;
+    v[0] -= g * lr / (std::sqrt(v[1]) + epsilon);
+  }
+  T lr, epsilon;
+};
+
+// What is left of x when it is drawn towards 0 by `by`.
+template <typename T>
+inline T Shrink(T x, T by) {
+  const T rest = std::abs(x) - by;
+  return rest > T(0) ? std::copysign(rest, x) : T(0);
+}
+
+template <typename T, bool kFlag>
+struct AdagradDAStep {
+  static constexpr int kVariables = 3;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit AdagradDAStep(const double* s)
+      : lr(static_cast<T>(s[0])),
+        l1_steps(static_cast<T>(s[1]) * static_cast<T>(s[3])),
+        l2_steps_lr(static_cast<T>(s[2]) * static_cast<T>(s[3]) * static_cast<T>(s[0])) {}
+  void operator()(T* v, T g) const {
+    v[1] += g;
+    v[2] += g * g;
+    const T sum = l1_steps > T(0) ? Shrink(v[1], l1_steps) : v[1];
+    v[0] = (-lr * sum) / (l2_steps_lr + std::sqrt(v[2]));
+  }
+  T lr, l1_steps, l2_steps_lr;
+};
+
+template <typename T, bool kFlag>
+struct RMSPropStep {
+  static constexpr int kVariables = 3;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit RMSPropStep(const double* s)
+      : lr(static_cast<T>(s[0])),
+        rest(T(1) - static_cast<T>(s[1])),
+        momentum(static_cast<T>(s[2])),
+        epsilon(static_cast<T>(s[3])) {}
+  void operator()(T* v, T g) const {
+    v[1] += (g * g - v[1]) * rest;
+    v[2] = v[2] * momentum + (g * lr) / std::sqrt(v[1] + epsilon);
+    v[0] -= v[2];
+  }
+  T lr, rest, momentum, epsilon;
+};
+
+// Variables: var, mg (mean of gradients), ms (of squares), mom.
+template <typename T, bool kFlag>
+struct CenteredRMSPropStep {
+  static constexpr int kVariables = 4;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit CenteredRMSPropStep(const double* s)
+      : lr(static_cast<T>(s[0])),
+        rest(T(1) - static_cast<T>(s[1])),
+        momentum(static_cast<T>(s[2])),
+        epsilon(static_cast<T>(s[3])) {}
+  void operator()(T* v, T g) const {
+    v[2] += (g * g - v[2]) * rest;
+    v[1] += (g - v[1]) * rest;
+    v[3] = v[3] * momentum + (g * lr) / std::sqrt((v[2] - v[1] * v[1]) + epsilon);
+    v[0] -= v[3];
+  }
+  T lr, rest, momentum, epsilon;
+};
+
+template <typename T, bool kFlag>
+struct AdadeltaStep {
+  static constexpr int kVariables = 3;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit AdadeltaStep(const double* s)
+      : lr(static_cast<T>(s[0])),
+        rho(static_cast<T>(s[1])),
+        rest(T(1) - static_cast<T>(s[1])),
+        epsilon(static_cast<T>(s[2])) {}
+  void operator()(T* v, T g) const {
+    v[1] = v[1] * rho + g * g * rest;
+    const T update = std::sqrt(v[2] + epsilon) * (T(1) / std::sqrt(v[1] + epsilon)) * g;
+    v[0] -= update * lr;
+    v[2] = v[2] * rho + update * update * rest;
+  }
+  T lr, rho, rest, epsilon;
+};
+
+template <typename T, bool kFlag>
+struct ProximalGradientDescentStep {
+  static constexpr int kVariables = 1;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit ProximalGradientDescentStep(const double* s)
+      : alpha(static_cast<T>(s[0])), l1(static_cast<T>(s[1])), l2(static_cast<T>(s[2])) {}
+  void operator()(T* v, T g) const {
+    const T next = v[0] - g * alpha;
+    v[0] = (l1 > T(0) ? Shrink(next, alpha * l1) : next) / (T(1) + l2 * alpha);
+  }
+  T alpha, l1, l2;
+};
+
+template <typename T, bool kFlag>
+struct ProximalAdagradStep {
+  static constexpr int kVariables = 2;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit ProximalAdagradStep(const double* s)
+      : lr(static_cast<T>(s[0])), l1(static_cast<T>(s[1])), l2(static_cast<T>(s[2])) {}
+  void operator()(T* v, T g) const {
+    v[1] += g * g;
+    const T rate = lr * (T(1) / std::sqrt(v[1]));
+    const T next = v[0] - g * rate;
+    v[0] = (l1 > T(0) ? Shrink(next, rate * l1) : next) / (T(1) + rate * l2);
+  }
+  T lr, l1, l2;
+};
+
+// Variables: var, accum, linear. `kTimesLr`: the linear slot is kept multiplied by the learning
+// rate.
+template <typename T, bool kTimesLr>
+struct FtrlFormula {
+  T lr, l1, l2, l2_shrinkage, power;
+  // x^-power, where power is nearly always -0.5.
+  T Root(T x) const { return power == T(-0.5) ? std::sqrt(x) : std::pow(x, -power); }
+  void operator()(T* v, T g) const {
+    const T shrunk = g + T(2) * l2_shrinkage * v[0];
+    const T accum = v[1] + g * g;
+    const T root = Root(accum);
+    if (kTimesLr) {
+      v[2] += shrunk * lr - (root - Root(v[1])) * v[0];
+    } else {
+      v[2] += shrunk - (root - Root(v[1])) / lr * v[0];
+    }
+    const T limit = kTimesLr ? l1 * lr : l1;
+    const T rate = kTimesLr ? root + T(2) * l2 * lr : root / lr + T(2) * l2;
+    v[0] = std::abs(v[2]) > limit ? (std::copysign(limit, v[2]) - v[2]) / rate : T(0);
+    v[1] = accum;
+  }
+};
+
+template <typename T, bool kTimesLr>
+struct FtrlStep {
+  static constexpr int kVariables = 3;
+  static constexpr const char* kFlagAttr = "multiply_linear_by_lr";
+  explicit FtrlStep(const double* s)
+      : formula{static_cast<T>(s[0]), static_cast<T>(s[1]), static_cast<T>(s[2]), T(0),
+                static_cast<T>(s[3])} {}
+  void operator()(T* v, T g) const { formula(v, g); }
+  FtrlFormula<T, kTimesLr> formula;
+};
+
+template <typename T, bool kTimesLr>
+struct FtrlV2Step {
+  static constexpr int kVariables = 3;
+  static constexpr const char* kFlagAttr = "multiply_linear_by_lr";
+  explicit FtrlV2Step(const double* s)
+      : formula{static_cast<T>(s[0]), static_cast<T>(s[1]), static_cast<T>(s[2]),
+                static_cast<T>(s[3]), static_cast<T>(s[4])} {}
+  void operator()(T* v, T g) const { formula(v, g); }
+  FtrlFormula<T, kTimesLr> formula;
+};
+
+}  // namespace tensorfleet::cpu
