@@ -14,6 +14,8 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterReductionOps(ops);
   RegisterSelectionOps(ops);
   RegisterTrainingOps(ops);
+  RegisterControlFlowOps(ops);
+  RegisterFunctionalOps(ops);
   RegisterTransferOps(ops);
   RegisterUnaryOps(ops);
   RegisterVariableOps(ops);

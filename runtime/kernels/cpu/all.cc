@@ -28,6 +28,9 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSelectKernels(kernels);
   cpu::RegisterSimpleUnaryKernels(kernels);
   cpu::RegisterSumKernels(kernels);
+  cpu::RegisterControlFlowKernels(kernels);
+  cpu::RegisterFunctionalKernels(kernels);
+  cpu::RegisterSimpleUnaryKernels(kernels);
   cpu::RegisterTransferKernels(kernels);
   cpu::RegisterWhileKernels(kernels);
 }

@@ -30,6 +30,9 @@ void RegisterScatterVariableKernels(KernelRegistry& kernels);
 void RegisterSelectKernels(KernelRegistry& kernels);
 void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
 void RegisterSumKernels(KernelRegistry& kernels);
+void RegisterControlFlowKernels(KernelRegistry& kernels);
+void RegisterFunctionalKernels(KernelRegistry& kernels);
+void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
 void RegisterTransferKernels(KernelRegistry& kernels);
 void RegisterWhileKernels(KernelRegistry& kernels);
 

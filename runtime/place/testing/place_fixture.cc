@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/base/check.h"
 #include "runtime/graph/attr.h"
+#include "runtime/graph/shape_context.h"
 #include "runtime/kernels/kernel_context.h"
 
 namespace tensorfleet::testing_place {
@@ -15,6 +16,90 @@ class NeverRun final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override { return Internal("not a real kernel"); }
 };
+
+// Twice a scalar, for folding.
+class Twice final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    const float x = ctx.input(0).scalar<float>();
+    if (x < 0) return InvalidArgument("negative");
+    ctx.SetOutput(0, Tensor::Scalar(2 * x));
+    return OkStatus();
+  }
+};
+
+// A scalar and its negative.
+class Both final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    ctx.SetOutput(0, ctx.input(0));
+    ctx.SetOutput(1, Tensor::Scalar(-ctx.input(0).scalar<float>()));
+    return OkStatus();
+  }
+};
+
+Status ScalarShapes(ShapeContext& ctx) {
+  for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, PartialShape({}));
+  return OkStatus();
+}
+Status HugeShape(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape({int64_t{1} << 40}));
+  return OkStatus();
+}
+
+void AddFoldingOps(OpRegistry& ops) {
+  ops.Add(OpSchemaBuilder("Twice").Input("x: float").Output("y: float").Shape(ScalarShapes));
+  ops.Add(OpSchemaBuilder("Both")
+              .Input("x: float")
+              .Output("y: float")
+              .Output("z: float")
+              .Shape(ScalarShapes));
+  ops.Add(OpSchemaBuilder("Huge").Input("x: float").Output("y: float").Shape(HugeShape));
+  ops.Add(OpSchemaBuilder("Random")
+              .Input("x: float")
+              .Output("y: float")
+              .Stateful()
+              .Shape(ScalarShapes));
+}
+
+void AddFunctionOps(OpRegistry& ops) {
+  for (const char* name : {"PartitionedCall", "StatefulPartitionedCall"}) {
+    OpSchemaBuilder op(name);
+    op.Input("args: Tin").Output("output: Tout").Attr("Tin: list(type) >= 0");
+    op.Attr("Tout: list(type) >= 0").Attr("f: func");
+    if (name[0] == 'S') op.Stateful();
+    ops.Add(std::move(op));
+  }
+  ops.Add(OpSchemaBuilder("If")
+              .Input("cond: Tcond")
+              .Input("input: Tin")
+              .Output("output: Tout")
+              .Attr("Tcond: type = DT_BOOL")
+              .Attr("Tin: list(type) >= 0")
+              .Attr("Tout: list(type) >= 0")
+              .Attr("then_branch: func")
+              .Attr("else_branch: func")
+              .Stateful());
+  ops.Add(OpSchemaBuilder("Case")
+              .Input("branch_index: int32")
+              .Input("input: Tin")
+              .Output("output: Tout")
+              .Attr("Tin: list(type) >= 0")
+              .Attr("Tout: list(type) >= 0")
+              .Attr("branches: list(func) >= 1")
+              .Stateful());
+  ops.Add(OpSchemaBuilder("While")
+              .Input("input: T")
+              .Output("output: T")
+              .Attr("T: list(type) >= 0")
+              .Attr("cond: func")
+              .Attr("body: func")
+              .Attr("parallel_iterations: int = 10")
+              .Stateful());
+  ops.Add(OpSchemaBuilder("Equal").Input("x: T").Input("y: T").Output("z: bool").Attr(
+      "T: type = DT_FLOAT"));
+  ops.Add(OpSchemaBuilder("Effect").Input("x: float").Stateful());
+}
 
 OpSchemaBuilder Unary(absl::string_view name) {
   return OpSchemaBuilder(name).Input("x: T").Output("y: T").Attr("T: type = DT_FLOAT");
@@ -119,12 +204,17 @@ OpRegistry* MakeOps() {
   AddStateOps(*ops);
   AddControlFlowOps(*ops);
   AddTransferOps(*ops);
+  AddFoldingOps(*ops);
+  AddFunctionOps(*ops);
   return ops;
 }
 
 KernelRegistry* MakeKernels() {
   auto* kernels = new KernelRegistry;
+  kernels->Add<Twice>("Twice", kCpu);
+  kernels->Add<Both>("Both", kCpu);
   for (const std::string& op : Ops().Names()) {
+    if (op == "Twice" || op == "Both") continue;
     if (op != "GpuOnly") kernels->Add<NeverRun>(op, kCpu);
     if (op != "CpuOnly") kernels->Add<NeverRun>(op, "GPU");
   }

@@ -1,0 +1,15 @@
+// Computes before the first step what is the same in every step.
+#pragma once
+
+#include "runtime/base/status.h"
+#include "runtime/graph/graph.h"
+#include "runtime/place/rewrite.h"
+
+namespace tensorfleet {
+
+// Replaces stateless nodes whose inputs are all constant by constants of the same name, device and
+// control inputs. What cannot be computed (an error, an unknown or too large result) is left for
+// the step.
+Status FoldConstants(Graph* graph, const RewriteContext& context);
+
+}  // namespace tensorfleet
