@@ -3,6 +3,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <signal.h>
 
 namespace tensorfleet::http {
 namespace {
@@ -48,7 +49,20 @@ Status AddCertificate(SSL_CTX* context, const std::string& certificate_pem,
   return OkStatus();
 }
 
+// OpenSSL writes to sockets without MSG_NOSIGNAL: a peer that has gone would end the process.
+void IgnoreBrokenPipes() {
+  static const bool done = [] {
+    struct sigaction current {};
+    if (sigaction(SIGPIPE, nullptr, &current) == 0 && current.sa_handler == SIG_DFL) {
+      signal(SIGPIPE, SIG_IGN);
+    }
+    return true;
+  }();
+  (void)done;
+}
+
 std::shared_ptr<SSL_CTX> NewContext(const SSL_METHOD* method) {
+  IgnoreBrokenPipes();
   std::shared_ptr<SSL_CTX> context(SSL_CTX_new(method), SSL_CTX_free);
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);
   // Idle connections keep no 16 KiB record buffers; partial writes may be repeated from another

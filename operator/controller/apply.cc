@@ -1,0 +1,135 @@
+#include "operator/controller/apply.h"
+
+#include <nlohmann/json.hpp>
+
+#include "operator/api/labels.h"
+#include "operator/api/tfjob_status.h"
+#include "operator/controller/merge_diff.h"
+
+namespace tensorfleet::controller {
+namespace {
+
+using nlohmann::json;
+using plan::ActionKind;
+
+// Whether an answer to DELETE says that the object lives on for its grace period.
+bool LivesOn(const json& answer) {
+  if (!answer.is_object() || answer.value("kind", json()) == "Status") return false;
+  const auto meta = answer.find("metadata");
+  if (meta == answer.end() || !meta->is_object() || !meta->contains("deletionTimestamp"))
+    return false;
+  const auto grace = meta->find("deletionGracePeriodSeconds");
+  const bool waits =
+      grace == meta->end() || !grace->is_number_integer() || grace->get<int64_t>() > 0;
+  const auto finalizers = meta->find("finalizers");
+  return waits || (finalizers != meta->end() && finalizers->is_array() && !finalizers->empty());
+}
+
+}  // namespace
+
+template <typename Cache>
+Status Applier::Create(Cache& cache, const api::TFJob& job, absl::string_view group_version,
+                       absl::string_view plural, const plan::Action& action) {
+  const StatusOr<std::string> made =
+      client_->Create(k8s::CollectionPath(group_version, job.namespace_, plural), action.body);
+  if (made.ok()) return cache.Assume(*made).status();
+  if (!k8s::IsNameTaken(made.status())) return made.status();
+  // By us before a crash, or with the answer lost; or by somebody else.
+  const StatusOr<std::string> there =
+      client_->Get(k8s::ObjectPath(group_version, job.namespace_, plural, action.name));
+  if (absl::IsNotFound(there.status()))
+    return Aborted(plural, " ", action.name, " has just gone, trying again");
+  TFLEET_RETURN_IF_ERROR(there.status());
+  TFLEET_ASSIGN_OR_RETURN(const auto held, cache.Assume(*there));
+  if (held == nullptr) return Aborted(plural, " ", action.name, " is going away, trying again");
+  if (!held->meta.IsControlledBy(job.uid)) {
+    return AlreadyExists(plural, " \"", action.name,
+                         "\" already exists and belongs to another owner");
+  }
+  if (held->meta.is_terminating()) {
+    return Aborted(plural, " \"", action.name, "\" is still being deleted");
+  }
+  return OkStatus();
+}
+
+template <typename Cache>
+Status Applier::Delete(Cache& cache, const api::TFJob& job, absl::string_view group_version,
+                       absl::string_view plural, const plan::Action& action) {
+  k8s::DeleteOptions options;
+  options.uid = action.uid;
+  if (action.force) options.grace_seconds = 0;
+  const StatusOr<std::string> answer =
+      client_->Delete(k8s::ObjectPath(group_version, job.namespace_, plural, action.name), options);
+  // Another object of that name, or none: ours is gone.
+  const bool gone = absl::IsNotFound(answer.status()) || k8s::IsConflict(answer.status());
+  if (!answer.ok() && !gone) return answer.status();
+  if (answer.ok() && LivesOn(json::parse(*answer, nullptr, false)))
+    return cache.Assume(*answer).status();
+  cache.AssumeDeleted(job.namespace_, action.name, action.uid);
+  return OkStatus();
+}
+
+template <typename Cache>
+Status Applier::Patch(Cache& cache, const api::TFJob& job, absl::string_view group_version,
+                      absl::string_view plural, const plan::Action& action) {
+  json patch = json::parse(action.body, nullptr, false);
+  if (!patch.is_object())
+    return Internal("patch of ", plural, " ", action.name, " is not an object");
+  if (!action.uid.empty()) patch["metadata"]["uid"] = action.uid;
+  TFLEET_ASSIGN_OR_RETURN(
+      const std::string changed,
+      client_->MergePatch(k8s::ObjectPath(group_version, job.namespace_, plural, action.name),
+                          patch.dump()));
+  return cache.Assume(changed).status();
+}
+
+Status Applier::Apply(const api::TFJob& job, const plan::Action& action) {
+  switch (action.kind) {
+    case ActionKind::kCreatePod:
+      return Create(informers_->pods(), job, "v1", "pods", action);
+    case ActionKind::kDeletePod:
+      return Delete(informers_->pods(), job, "v1", "pods", action);
+    case ActionKind::kCreateService:
+      return Create(informers_->services(), job, "v1", "services", action);
+    case ActionKind::kDeleteService:
+      return Delete(informers_->services(), job, "v1", "services", action);
+    case ActionKind::kAdoptService:
+      return Patch(informers_->services(), job, "v1", "services", action);
+    case ActionKind::kCreatePodGroup:
+      return Create(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action);
+    case ActionKind::kUpdatePodGroup:
+      return Patch(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action);
+    case ActionKind::kDeletePodGroup:
+      return Delete(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action);
+    case ActionKind::kDeleteJob: {
+      k8s::DeleteOptions options;
+      options.uid = action.uid;
+      const Status deleted =
+          client_
+              ->Delete(k8s::ObjectPath(api::kApiVersion, job.namespace_, api::kPlural, job.name),
+                       options)
+              .status();
+      return absl::IsNotFound(deleted) || k8s::IsConflict(deleted) ? OkStatus() : deleted;
+    }
+  }
+  return Internal("unknown action");
+}
+
+Status Applier::WriteStatus(const api::TFJob& job, const api::TFJobStatus& status) {
+  const std::string path =
+      k8s::ObjectPath(api::kApiVersion, job.namespace_, api::kPlural, job.name);
+  const json patch = {{"metadata", {{"uid", job.uid}, {"resourceVersion", job.resource_version}}},
+                      {"status", MergeDiff(api::ToJson(job.status), api::ToJson(status))}};
+  const StatusOr<std::string> written = client_->MergePatch(path + "/status", patch.dump());
+  if (written.ok()) return informers_->jobs().Assume(*written).status();
+  if (absl::IsNotFound(written.status())) return OkStatus();
+  if (k8s::IsConflict(written.status())) {
+    // Our view was old. The watch will bring the new one, but why wait.
+    if (const StatusOr<std::string> fresh = client_->Get(path); fresh.ok()) {
+      TFLEET_RETURN_IF_ERROR(informers_->jobs().Assume(*fresh).status());
+    }
+  }
+  return written.status();
+}
+
+}  // namespace tensorfleet::controller

@@ -1,0 +1,211 @@
+#include "operator/controller/controller.h"
+
+#include <pthread.h>
+
+#include "operator/api/labels.h"
+#include "runtime/base/log.h"
+
+namespace tensorfleet::controller {
+namespace {
+
+using plan::StatusWrite;
+
+// What we write ourselves comes back from the watch as no news. A pass that changed something is
+// followed by another, which sees the change; the pause keeps two writers that undo each other from
+// spinning.
+constexpr auto kNextPass = std::chrono::milliseconds(20);
+
+// A job whose namespace is going away is looked at again now and then, not in a loop.
+constexpr auto kNamespaceGoingRetry = std::chrono::seconds(30);
+
+}  // namespace
+
+Controller::Controller(k8s::Client* client, k8s::EventRecorder* events, const Clock* clock,
+                       ControllerOptions options, Observer* observer)
+    : events_(events),
+      clock_(clock),
+      options_(std::move(options)),
+      observer_(observer == nullptr ? &no_observer_ : observer),
+      queue_(clock),
+      informers_(client, options_.informers,
+                 [this](absl::string_view ns, absl::string_view name, bool replayed) {
+                   queue_.Add(absl::StrCat(ns, "/", name),
+                              replayed ? k8s::WorkQueue::Urgency::kBackground
+                                       : k8s::WorkQueue::Urgency::kNormal);
+                 }),
+      applier_(client, &informers_, options_.informers.pod_group_api_version),
+      runner_(options_.parallel_requests) {}
+
+Controller::~Controller() { Stop(); }
+
+void Controller::StartInformers() { informers_.Start(); }
+
+Status Controller::StartWorkers(CancellationManager* cancel) {
+  const auto begin = std::chrono::steady_clock::now();
+  auto complain = begin + std::chrono::seconds(10);
+  while (!informers_.has_synced()) {
+    TFLEET_RETURN_IF_ERROR(k8s::SleepFor(std::chrono::milliseconds(5), cancel));
+    if (std::chrono::steady_clock::now() > complain) {
+      LogWarning("still listing what is there; are the CRD and the role installed?");
+      complain += std::chrono::seconds(30);
+    }
+  }
+  LogInfo("reconciling", {{"jobs", informers_.jobs().size()},
+                          {"pods", informers_.pods().size()},
+                          {"services", informers_.services().size()},
+                          {"threads", options_.threads}});
+  for (int i = 0; i < options_.threads; ++i) {
+    workers_.emplace_back([this] { Work(); });
+    pthread_setname_np(workers_.back().native_handle(), "reconcile");
+  }
+  return OkStatus();
+}
+
+void Controller::Stop() {
+  queue_.ShutDown();
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  informers_.Stop();
+}
+
+void Controller::Work() {
+  while (const std::optional<std::string> key = queue_.Get()) {
+    busy_++;
+    Reconcile(*key);
+    busy_--;
+    queue_.Done(*key);
+  }
+}
+
+bool Controller::MayWriteNow(const std::string& key, StatusWrite wish) {
+  MutexLock lock(&mu_);
+  if (wish != StatusWrite::kSoon) {
+    held_since_.erase(key);
+    return true;
+  }
+  const auto now = clock_->NowSteady();
+  const auto due = held_since_.emplace(key, now).first->second + options_.status_delay;
+  if (now >= due) {
+    held_since_.erase(key);
+    return true;
+  }
+  queue_.AddAfter(key, due - now);
+  return false;
+}
+
+void Controller::Reconcile(const std::string& key) {
+  const auto begin = std::chrono::steady_clock::now();
+  const size_t slash = key.find('/');
+  const std::string ns = key.substr(0, slash), name = key.substr(slash + 1);
+  plan::Snapshot seen;
+  seen.job = informers_.jobs().Find(ns, name);
+  if (seen.job == nullptr) {
+    queue_.Forget(key);
+    MutexLock lock(&mu_);
+    held_since_.erase(key);
+    return;
+  }
+  const api::TFJob& job = *seen.job;
+  seen.pods = informers_.pods().Group(ns, name);
+  seen.services = informers_.services().Group(ns, name);
+  if (!options_.informers.pod_group_api_version.empty()) {
+    seen.pod_group = informers_.pod_groups().Find(ns, name);
+  }
+  seen.now = absl::FromUnixNanos(clock_->NowUnixNanos());
+  const plan::Plan todo = plan::Reconcile(seen, options_.plan);
+
+  // Results come from several threads.
+  Mutex mu;
+  Status failure;
+  bool namespace_is_going = false;
+  const auto note = [&](const Status& status) {
+    if (status.ok() || absl::IsCancelled(status)) return;
+    MutexLock lock(&mu);
+    if (k8s::IsNamespaceTerminating(status)) {
+      namespace_is_going = true;
+    } else if (failure.ok()) {
+      failure = status;
+    }
+  };
+
+  const bool write = todo.status_write != StatusWrite::kNone && MayWriteNow(key, todo.status_write);
+  bool written = todo.status_write == StatusWrite::kNone;
+  if (write && todo.status_write == StatusWrite::kFirst) {
+    const Status status = WriteStatus(job, todo);
+    written = status.ok();
+    note(status);
+  }
+  if (written || todo.status_write != StatusWrite::kFirst) {
+    std::vector<ParallelRunner::Task> tasks;
+    tasks.reserve(todo.actions.size() + 1);
+    for (const plan::Action& action : todo.actions) {
+      tasks.push_back([&, this] { note(ApplyAction(job, action)); });
+    }
+    if (write && !written) {
+      tasks.push_back([&, this] {
+        const Status status = WriteStatus(job, todo);
+        if (status.ok()) written = true;
+        note(status);
+      });
+    }
+    runner_.Run(std::move(tasks));
+  }
+  if (written) {
+    for (const plan::Event& event : todo.events) Announce(job, event);
+    observer_->OnCounters(job.namespace_, todo.counters);
+  }
+
+  Observer::Result result = Observer::Result::kSuccess;
+  if (!failure.ok()) {
+    result = Observer::Result::kError;
+    // A conflict is an everyday matter: somebody else changed the job, and the cache has that
+    // already.
+    if (k8s::IsConflict(failure)) {
+      LogDebug("job has changed meanwhile", {{"job", key}});
+    } else {
+      LogWarning("reconcile failed", {{"job", key}, {"error", failure.message()}});
+    }
+    queue_.AddRateLimited(key);
+  } else {
+    queue_.Forget(key);
+    if (namespace_is_going) {
+      queue_.AddAfter(key, kNamespaceGoingRetry);
+    } else if (!todo.actions.empty() || (write && written)) {
+      queue_.AddAfter(key, kNextPass);
+    }
+    if (todo.requeue_at) {
+      result = Observer::Result::kRequeueAfter;
+      const absl::Duration wait = *todo.requeue_at - absl::FromUnixNanos(clock_->NowUnixNanos());
+      queue_.AddAfter(key, std::max(std::chrono::nanoseconds(0), absl::ToChronoNanoseconds(wait)));
+    }
+  }
+  observer_->OnReconciled(result, std::chrono::steady_clock::now() - begin);
+}
+
+Status Controller::ApplyAction(const api::TFJob& job, const plan::Action& action) {
+  const auto begin = std::chrono::steady_clock::now();
+  const Status status = applier_.Apply(job, action);
+  observer_->OnAction(action.kind, status.ok(), std::chrono::steady_clock::now() - begin);
+  // Not worth telling the user: we are stopping, or it will have worked in a moment.
+  if (absl::IsCancelled(status) || absl::IsAborted(status) || k8s::IsNamespaceTerminating(status))
+    return status;
+  if (const auto event = plan::EventFor(action, status)) Announce(job, *event);
+  return status;
+}
+
+Status Controller::WriteStatus(const api::TFJob& job, const plan::Plan& todo) {
+  const Status status = applier_.WriteStatus(job, todo.status);
+  observer_->OnStatusWrite(status.ok());
+  return status.ok() ? status : Prefixed("status: ", status);
+}
+
+k8s::ObjectReference Controller::ReferenceTo(const api::TFJob& job) const {
+  return {api::kApiVersion, api::kKind, job.namespace_, job.name, job.uid, job.resource_version};
+}
+
+void Controller::Announce(const api::TFJob& job, const plan::Event& event) {
+  events_->Record(ReferenceTo(job), event.type == plan::EventType::kWarning ? "Warning" : "Normal",
+                  event.reason, event.message);
+}
+
+}  // namespace tensorfleet::controller
