@@ -16,8 +16,8 @@ struct Step {
 constexpr Step kPipeline[] = {
     {"skip-foreign", SkipForeign},          // another controller's job, or one being deleted
     {"settle-finished", SettleFinished},    // job over: release what the policy says, mind its TTL
-    {"refuse-invalid", RefuseInvalid},      // a spec that can never run fails with the field's path
     {"note-created", NoteCreated},          // condition Created
+    {"refuse-invalid", RefuseInvalid},      // a spec that can never run fails with the field's path
     {"suspend", Suspend},                   // no pods while suspended
     {"resume", Resume},                     // from scratch, once the old pods are on their way out
     {"start-clock", StartClock},            // status.startTime

@@ -14,8 +14,6 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterReductionOps(ops);
   RegisterSelectionOps(ops);
   RegisterTrainingOps(ops);
-  RegisterControlFlowOps(ops);
-  RegisterFunctionalOps(ops);
   RegisterTransferOps(ops);
   RegisterUnaryOps(ops);
   RegisterVariableOps(ops);

@@ -14,8 +14,6 @@ void RegisterNnOps(OpRegistry& ops);
 void RegisterReductionOps(OpRegistry& ops);
 void RegisterSelectionOps(OpRegistry& ops);
 void RegisterTrainingOps(OpRegistry& ops);
-void RegisterControlFlowOps(OpRegistry& ops);
-void RegisterFunctionalOps(OpRegistry& ops);
 void RegisterTransferOps(OpRegistry& ops);
 void RegisterUnaryOps(OpRegistry& ops);
 void RegisterVariableOps(OpRegistry& ops);

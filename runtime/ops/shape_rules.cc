@@ -16,12 +16,8 @@ StatusOr<int64_t> BroadcastDim(int64_t a, int64_t b) {
   return InvalidArgument("Dimensions must be equal, but are ", a, " and ", b);
 }
 
-// The values of a constant int32 or int64 tensor of rank 0 or 1.
+// The values of a constant int32 or int64 tensor.
 StatusOr<std::vector<int64_t>> AxesOf(const Tensor& axes) {
-  if (axes.rank() > 1) {
-    return InvalidArgument("reduction axes must be a scalar or a vector, not ",
-                           axes.shape().ToString());
-  }
   if (axes.dtype() == DType::kInt32) {
     return std::vector<int64_t>(axes.values<int32_t>().begin(), axes.values<int32_t>().end());
   }

@@ -28,9 +28,6 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSelectKernels(kernels);
   cpu::RegisterSimpleUnaryKernels(kernels);
   cpu::RegisterSumKernels(kernels);
-  cpu::RegisterControlFlowKernels(kernels);
-  cpu::RegisterFunctionalKernels(kernels);
-  cpu::RegisterSimpleUnaryKernels(kernels);
   cpu::RegisterTransferKernels(kernels);
   cpu::RegisterWhileKernels(kernels);
 }

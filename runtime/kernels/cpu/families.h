@@ -30,9 +30,6 @@ void RegisterScatterVariableKernels(KernelRegistry& kernels);
 void RegisterSelectKernels(KernelRegistry& kernels);
 void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
 void RegisterSumKernels(KernelRegistry& kernels);
-void RegisterControlFlowKernels(KernelRegistry& kernels);
-void RegisterFunctionalKernels(KernelRegistry& kernels);
-void RegisterSimpleUnaryKernels(KernelRegistry& kernels);
 void RegisterTransferKernels(KernelRegistry& kernels);
 void RegisterWhileKernels(KernelRegistry& kernels);
 

@@ -1,0 +1,313 @@
+#!/usr/bin/env python3
+"""TensorFlow's servers and ours side by side: the same client, the same graphs, in turns in one run.
+
+  vs_tensorflow.py --server 'build/bin/tensorfleet server' [-k WORD] [--rounds N]
+
+Every question is asked of both in turns, so that a machine that changes its speed changes it for both. Printed for each:
+the median of TensorFlow's and of our figures, the ratio of the medians, and the smallest and largest ratio of a round.
+Needs Python 3.11 with tensorflow-cpu==2.15.1.
+"""
+import argparse
+import contextlib
+import json
+import os
+import shlex
+import socket
+import statistics
+import subprocess
+import sys
+import textwrap
+import time
+
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+import numpy as np
+import tensorflow as tf
+
+v1 = tf.compat.v1
+v1.disable_eager_execution()
+v1.logging.set_verbosity(v1.logging.ERROR)
+
+THEIR_SERVER = textwrap.dedent("""
+    import json, os
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    import tensorflow as tf
+    c = json.loads(os.environ["TF_CONFIG"])
+    tf.compat.v1.train.Server(c["cluster"], c["task"]["type"], c["task"]["index"]).join()
+""")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("localhost", 0))
+        return s.getsockname()[1]
+
+
+def serves(address):
+    host, port = address.split(":")
+    with contextlib.suppress(OSError), socket.create_connection((host, int(port)), timeout=1):
+        return True
+    return False
+
+
+class Cluster:
+    """The servers of one cluster as processes of one kind: `command` is a list, or None for TensorFlow's."""
+
+    def __init__(self, jobs, command):
+        self.spec = {j: ["localhost:%d" % free_port() for _ in range(n)] for j, n in jobs.items()}
+        self.command = command or [sys.executable, "-c", THEIR_SERVER]
+        self.processes = [self._start(j, i) for j, n in jobs.items() for i in range(n)]
+        for addresses in self.spec.values():
+            for address in addresses:
+                deadline = time.time() + 60
+                while not serves(address):
+                    if time.time() > deadline:
+                        raise RuntimeError("no server at " + address)
+                    time.sleep(0.001)
+
+    def _start(self, job, index):
+        config = {"cluster": self.spec, "task": {"type": job, "index": index}}
+        return subprocess.Popen(self.command, env=dict(os.environ, TF_CONFIG=json.dumps(config)),
+                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def target(self, job, index=0):
+        return "grpc://" + self.spec[job][index]
+
+    def stop(self):
+        for p in self.processes:
+            p.kill()
+        for p in self.processes:
+            p.wait()
+
+
+def session(target, graph, plain=False):
+    config = v1.ConfigProto(operation_timeout_in_ms=120_000)
+    if plain:  # the nodes as they are written
+        config.graph_options.optimizer_options.opt_level = -1
+        config.graph_options.rewrite_options.disable_meta_optimizer = True
+    return v1.Session(target, graph=graph, config=config)
+
+
+def seconds_per_call(call, at_least=0.4, warm=3):
+    for _ in range(warm):
+        call()
+    n, took = 1, 0.0
+    while True:
+        start = time.perf_counter()
+        for _ in range(n):
+            call()
+        took = time.perf_counter() - start
+        if took >= at_least or n > 1 << 20:
+            return took / n
+        n = max(n * 2, int(n * at_least / max(took, 1e-6)))
+
+
+# --- questions: (name, unit, smaller is better, jobs, measure(cluster) -> list of figures' getters) ------------------
+
+QUESTIONS = []
+
+
+def question(name, unit, jobs, smaller=True):
+    def add(function):
+        QUESTIONS.append((name, unit, smaller, jobs, function))
+        return function
+    return add
+
+
+def repeated(target, build, scale=1e6, plain=False):
+    """A getter: microseconds (by default) of one run of what `build` returns."""
+    graph = tf.Graph()
+    with graph.as_default():
+        fetch, init = build()
+    s = session(target, graph, plain)
+    if init is not None:
+        s.run(init)
+    return lambda: seconds_per_call(lambda: s.run(fetch)) * scale
+
+
+@question("empty step over grpc", "us", {"local": 1})
+def empty_step(c):
+    return repeated(c.target("local"), lambda: (tf.no_op(), None))
+
+
+@question("constant fetched over grpc", "us", {"local": 1})
+def constant(c):
+    return repeated(c.target("local"), lambda: (tf.constant(1.0), None))
+
+
+def negs(chained):
+    def build():
+        x = v1.placeholder_with_default(tf.constant(1.0), [])
+        ys, y = [], x
+        for _ in range(1000):
+            y = tf.negative(y if chained else x)
+            ys.append(y)
+        return (y.op if chained else tf.group(*ys)), None
+    return build
+
+
+@question("chain of 1000 scalar Neg, per op, empty step taken off", "ns", {"local": 1})
+def chain(c):
+    whole = repeated(c.target("local"), negs(True), 1e6, plain=True)
+    empty = repeated(c.target("local"), lambda: (tf.no_op(), None))
+    return lambda: max(whole() - empty(), 0.001)
+
+
+@question("1000 independent scalar Neg, per op, empty step taken off", "ns", {"local": 1})
+def independent(c):
+    whole = repeated(c.target("local"), negs(False), 1e6, plain=True)
+    empty = repeated(c.target("local"), lambda: (tf.no_op(), None))
+    return lambda: max(whole() - empty(), 0.001)
+
+
+def read_from_ps(elements):
+    def build():
+        with tf.device("/job:ps/task:0"):
+            v = v1.Variable(tf.zeros([elements]) if elements > 1 else 0.0, use_resource=False)
+        with tf.device("/job:worker/task:0"):
+            return tf.identity(v).op, v1.global_variables_initializer()
+    return build
+
+
+@question("scalar variable read from ps by a worker", "us", {"ps": 1, "worker": 1})
+def scalar_from_ps(c):
+    return repeated(c.target("worker"), read_from_ps(1))
+
+
+def bytes_from_ps(megabytes):
+    @question("%d MB variable read from ps by a worker" % megabytes, "GB/s", {"ps": 1, "worker": 1}, smaller=False)
+    def read(c):
+        get = repeated(c.target("worker"), read_from_ps(megabytes << 18), 1)
+        return lambda: (megabytes << 20) / get() / 1e9
+
+
+for size in (1, 16, 64, 256):
+    bytes_from_ps(size)
+
+
+def mlp(variables_on, work_on):
+    def build():
+        rng = np.random.RandomState(0)
+        with tf.device(work_on):
+            x = tf.constant(rng.rand(128, 784).astype("f"))
+            y = tf.constant(np.eye(10, dtype="f")[rng.randint(10, size=128)])
+            # Kept out of constant folding, as a real input would be.
+            x, y = v1.placeholder_with_default(x, [128, 784]), v1.placeholder_with_default(y, [128, 10])
+        with tf.device(variables_on):
+            w1 = v1.Variable((rng.randn(784, 512) * 0.05).astype("f"), use_resource=False)
+            b1 = v1.Variable(np.zeros(512, "f"), use_resource=False)
+            w2 = v1.Variable((rng.randn(512, 10) * 0.05).astype("f"), use_resource=False)
+            b2 = v1.Variable(np.zeros(10, "f"), use_resource=False)
+        with tf.device(work_on):
+            hidden = tf.nn.relu(tf.matmul(x, w1) + b1)
+            logits = tf.matmul(hidden, w2) + b2
+            loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=logits))
+            train = v1.train.GradientDescentOptimizer(0.01).minimize(loss)
+        return train, v1.global_variables_initializer()
+    return build
+
+
+@question("MLP 784-512-10, batch 128, SGD, one process", "samples/s", {"local": 1}, smaller=False)
+def mlp_one(c):
+    get = repeated(c.target("local"), mlp("/job:local/task:0", "/job:local/task:0"), 1)
+    return lambda: 128 / get()
+
+
+@question("MLP 784-512-10, batch 128, SGD, ps and worker", "samples/s", {"ps": 1, "worker": 1}, smaller=False)
+def mlp_ps(c):
+    get = repeated(c.target("worker"), mlp("/job:ps/task:0", "/job:worker/task:0"), 1)
+    return lambda: 128 / get()
+
+
+@question("matmul 2048x2048x2048, float", "GFLOP/s", {"local": 1}, smaller=False)
+def matmul(c):
+    def build():
+        a = v1.Variable(np.random.RandomState(1).rand(2048, 2048).astype("f"), use_resource=False)
+        return tf.matmul(a, a).op, v1.global_variables_initializer()
+    get = repeated(c.target("local"), build, 1)
+    return lambda: 2 * 2048 ** 3 / get() / 1e9
+
+
+CLIENT = textwrap.dedent("""
+    import os, sys, time
+    os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
+    import tensorflow as tf
+    v1 = tf.compat.v1; v1.disable_eager_execution()
+    op = tf.no_op(); s = v1.Session(sys.argv[1])
+    for _ in range(50): s.run(op)
+    print("ready", flush=True)
+    for line in sys.stdin:
+        end = time.time() + float(line); n = 0
+        while time.time() < end:
+            s.run(op); n += 1
+        print(n, flush=True)
+""")
+
+
+@question("4 clients at once, empty steps", "steps/s", {"local": 1}, smaller=False)
+def four_clients(c):
+    clients = [subprocess.Popen([sys.executable, "-c", CLIENT, c.target("local")], stdin=subprocess.PIPE,
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) for _ in range(4)]
+    c.processes += clients
+    for p in clients:
+        assert p.stdout.readline().strip() == "ready"
+
+    def get():
+        for p in clients:
+            p.stdin.write("1.0\n")
+            p.stdin.flush()
+        return sum(int(p.stdout.readline()) for p in clients)
+    return get
+
+
+@question("resident memory of an idle server", "MB", {"local": 1})
+def memory(c):
+    def get():
+        with open("/proc/%d/status" % c.processes[0].pid) as f:
+            return next(int(line.split()[1]) for line in f if line.startswith("VmRSS")) / 1024
+    return get
+
+
+@question("from exec to serving", "ms", {"local": 1})
+def start_up(c):
+    def get():
+        start = time.perf_counter()
+        other = Cluster({"local": 1}, c.command)
+        took = time.perf_counter() - start
+        other.stop()
+        return took * 1e3
+    return get
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--server", required=True, help="our server's command")
+    parser.add_argument("-k", default="", help="only questions whose name contains this")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--ours-only", action="store_true", help="leave TensorFlow's servers out")
+    args = parser.parse_args()
+    print("%-58s %-9s %12s %12s %7s  %s" % ("question", "unit", "TensorFlow", "ours", "ratio", "spread"))
+    for name, unit, smaller, jobs, measure in QUESTIONS:
+        if args.k not in name:
+            continue
+        clusters, getters = [], []
+        try:
+            for command in ([] if args.ours_only else [None]) + [shlex.split(args.server)]:
+                clusters.append(Cluster(jobs, command))
+                getters.append(measure(clusters[-1]))
+            rounds = [[get() for get in getters] for _ in range(args.rounds)]
+            medians = [statistics.median(column) for column in zip(*rounds)]
+            if args.ours_only:
+                print("%-58s %-9s %12s %12.1f" % (name, unit, "", medians[0]), flush=True)
+                continue
+            ratios = [ours / theirs for theirs, ours in rounds]
+            print("%-58s %-9s %12.1f %12.1f %6.2fx  %.2f..%.2f" % (name, unit, *medians, medians[1] / medians[0],
+                                                                   min(ratios), max(ratios)), flush=True)
+        except Exception as e:
+            print("%-58s failed: %s" % (name, str(e).splitlines()[0][:200]), flush=True)
+        finally:
+            for c in clusters:
+                c.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+#include "runtime/client/scope.h"
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/strings/ascii.h"
+#include "runtime/device/device_name.h"
+#include "runtime/graph/attr.h"
+#include "runtime/graph/function_library.h"
+#include "runtime/graph/graph_import.h"
+#include "runtime/graph/shape_context.h"
+#include "runtime/ops/all.h"
+
+namespace tensorfleet {
+
+struct Scope::State {
+  Graph graph{&BuiltinOps(), nullptr};
+  Status status;
+  // Names of ops and scopes so far, in lower case (TensorFlow's differ in more than case), and the
+  // last suffix tried for each.
+  absl::flat_hash_set<std::string> taken;
+  absl::flat_hash_map<std::string, int> suffixes;
+  std::vector<std::vector<PartialShape>> shapes;  // by node id
+  std::vector<Tensor> constants;                  // by node id; invalid where unknown
+
+  // `name`, or `name` with the first of "_1", "_2", ... that nobody has.
+  std::string Unique(const std::string& name) {
+    std::string candidate = name;
+    for (int& suffix = suffixes[absl::AsciiStrToLower(name)]; Taken(candidate);) {
+      candidate = absl::StrCat(name, "_", ++suffix);
+    }
+    taken.insert(absl::AsciiStrToLower(candidate));
+    return candidate;
+  }
+  bool Taken(const std::string& name) const {
+    return taken.contains(absl::AsciiStrToLower(name)) || graph.FindNode(name) != nullptr;
+  }
+};
+
+Scope::Scope() : state_(std::make_shared<State>()) {}
+
+Scope Scope::SubScope(absl::string_view name) const {
+  Scope sub = *this;
+  sub.prefix_ = absl::StrCat(state_->Unique(absl::StrCat(prefix_, name)), "/");
+  sub.op_name_.clear();
+  return sub;
+}
+
+Scope Scope::Named(absl::string_view op_name) const {
+  Scope named = *this;
+  named.op_name_ = std::string(op_name);
+  return named;
+}
+
+Scope Scope::OnDevice(absl::string_view device) const {
+  Scope placed = *this;
+  if (device.empty()) {
+    placed.device_.clear();
+    return placed;
+  }
+  const StatusOr<DeviceName> over = DeviceName::Parse(device);
+  if (!over.ok()) {
+    Fail(over.status());
+    return placed;
+  }
+  DeviceName merged = DeviceName::Parse(device_).value();
+  merged.OverrideWith(*over);
+  placed.device_ = merged.ToString();
+  return placed;
+}
+
+Scope Scope::After(absl::Span<const Operation> ops) const {
+  Scope after = *this;
+  for (const Operation& op : ops) {
+    if (op.is_valid()) {
+      after.control_inputs_.push_back(op);
+    } else {
+      Fail(InvalidArgument("a control input is not a valid operation"));
+    }
+  }
+  return after;
+}
+
+Scope Scope::ColocatedWith(const Operation& op) const {
+  Scope colocated = *this;
+  if (!op.is_valid()) {
+    Fail(InvalidArgument("ColocatedWith was given an invalid operation"));
+  } else {
+    colocated.colocate_with_ = op.name();
+  }
+  return colocated;
+}
+
+const Status& Scope::status() const { return state_->status; }
+
+void Scope::Fail(const Status& status) const {
+  if (state_->status.ok()) state_->status = status;
+}
+
+const Graph& Scope::graph() const { return state_->graph; }
+
+StatusOr<tensorflow::GraphDef> Scope::ToGraphDef() const {
+  TFLEET_RETURN_IF_ERROR(state_->status);
+  tensorflow::GraphDef def;
+  ExportGraphDef(state_->graph, {}, &def);
+  return def;
+}
+
+Status Scope::Import(const tensorflow::GraphDef& def) const {
+  if (def.library().function_size() > 0) {
+    return Unimplemented(
+        "Scope::Import takes no graph with functions; open a session on the GraphDef itself");
+  }
+  const int first = state_->graph.num_node_ids();
+  TFLEET_RETURN_IF_ERROR(ImportGraphDef(def, {}, &state_->graph));
+  TFLEET_ASSIGN_OR_RETURN(const std::vector<Node*> order, TopologicalOrder(state_->graph));
+  for (Node* node : order) {
+    if (node->id() >= first) TFLEET_RETURN_IF_ERROR(InferShape(node));
+  }
+  return OkStatus();
+}
+
+StatusOr<Output> Scope::FindOutput(absl::string_view name) const {
+  TFLEET_ASSIGN_OR_RETURN(const TensorName parsed, ParseTensorName(name));
+  Node* node = state_->graph.FindNode(parsed.node);
+  if (node == nullptr || parsed.index < 0 || parsed.index >= node->num_outputs()) {
+    return NotFound("the graph has no tensor '", name, "'");
+  }
+  return Output(node, parsed.index);
+}
+
+PartialShape Scope::ShapeOf(const Output& output) const {
+  if (!output.is_valid()) return PartialShape::Unknown();
+  return state_->shapes[output.node()->id()][output.index()];
+}
+
+std::string Scope::NextName(absl::string_view op) const {
+  return state_->Unique(absl::StrCat(prefix_, op_name_.empty() ? op : absl::string_view(op_name_)));
+}
+
+Status Scope::InferShape(Node* node) const {
+  State& state = *state_;
+  state.shapes.resize(state.graph.num_node_ids());
+  state.constants.resize(state.graph.num_node_ids());
+  std::vector<PartialShape> inputs(node->num_inputs());
+  std::vector<const Tensor*> values(node->num_inputs(), nullptr);
+  for (int i = 0; i < node->num_inputs(); ++i) {
+    const Edge* edge = node->in_edge(i);
+    if (edge == nullptr || state.shapes[edge->src->id()].empty()) continue;
+    inputs[i] = state.shapes[edge->src->id()][edge->src_output];
+    if (state.constants[edge->src->id()].is_valid()) values[i] = &state.constants[edge->src->id()];
+  }
+  ShapeContext ctx(*node, std::move(inputs), std::move(values));
+  Status status;
+  if (node->schema().shape_fn != nullptr) status = node->schema().shape_fn(ctx);
+  state.shapes[node->id()] = ctx.outputs();
+  if (node->IsConstant()) {
+    const StatusOr<Tensor> value = GetAttr<Tensor>(node->def(), "value");
+    if (value.ok()) {
+      state.shapes[node->id()][0] = value->shape();
+      state.constants[node->id()] = *value;
+    }
+  }
+  return WithNode(status, node->name());
+}
+
+Node* Scope::AddOp(absl::string_view op, absl::Span<const Output> inputs,
+                   absl::FunctionRef<void(tensorflow::NodeDef*)> set_attrs) const {
+  if (!status().ok()) return nullptr;
+  tensorflow::NodeDef def;
+  def.set_name(NextName(op));
+  def.set_op(std::string(op));
+  def.set_device(device_);
+  set_attrs(&def);
+  if (!colocate_with_.empty()) {
+    const std::string group = absl::StrCat("loc:@", colocate_with_);
+    SetAttr(&def, "_class", absl::MakeConstSpan(&group, 1));
+  }
+  const StatusOr<Node*> added = state_->graph.AddNode(std::move(def));
+  if (!added.ok()) {
+    Fail(added.status());
+    return nullptr;
+  }
+  Node* node = *added;
+  if (static_cast<int>(inputs.size()) != node->num_inputs()) {
+    Fail(InvalidArgument("op ", op, " (node '", node->name(), "') takes ", node->num_inputs(),
+                         " inputs; it was given ", inputs.size()));
+  }
+  for (size_t i = 0; i < inputs.size() && status().ok(); ++i) {
+    if (!inputs[i].is_valid()) {
+      Fail(InvalidArgument("input ", i, " of node '", node->name(), "' is not a valid output"));
+      break;
+    }
+    Fail(state_->graph.AddEdge(inputs[i].node(), inputs[i].index(), node, static_cast<int>(i))
+             .status());
+  }
+  for (const Operation& control : control_inputs_) {
+    state_->graph.AddControlEdge(control.node(), node);
+  }
+  if (status().ok()) Fail(InferShape(node));
+  return status().ok() ? node : nullptr;
+}
+
+Output Const(const Scope& scope, const Tensor& value) {
+  return Output(scope.AddOp("Const", {},
+                            [&](tensorflow::NodeDef* def) {
+                              SetAttr(def, "value", value);
+                              SetAttr(def, "dtype", value.dtype());
+                            }),
+                0);
+}
+
+Operation Group(const Scope& scope, absl::Span<const Operation> ops) {
+  return Operation(scope.After(ops).AddOp("NoOp", {}, [](tensorflow::NodeDef*) {}));
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,131 @@
+// Building a graph in C++: a Scope says where the next ops go (name prefix, device, control inputs,
+// colocation), the functions of "runtime/client/ops.h" add them. An example:
+//
+//   Scope root;
+//   Output x = ops::Placeholder(root.Named("x"), DType::kFloat);
+//   Output w = ops::VariableV2(root.Named("w").OnDevice("/job:ps/task:0"), {3, 1}, DType::kFloat);
+//   Output y = ops::MatMul(root, x, w);
+//   if (!root.status().ok()) return root.status();
+//
+// Errors are kept rather than returned op by op: the first one stays in status() and everything
+// built after it is invalid. Names become unique as TensorFlow makes them: "MatMul", "MatMul_1",
+// ... A Scope is a small value; all scopes made from one root share its graph. Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/functional/function_ref.h"
+#include "proto/graph.pb.h"
+#include "runtime/base/status.h"
+#include "runtime/graph/graph.h"
+#include "runtime/tensor/shape.h"
+#include "runtime/tensor/tensor.h"
+
+namespace tensorfleet {
+
+// A node of the graph under construction; invalid after an error.
+class Operation {
+ public:
+  Operation() = default;
+  explicit Operation(Node* node) : node_(node) {}
+  bool is_valid() const { return node_ != nullptr; }
+  // The node's name; empty for an invalid operation.
+  std::string name() const { return node_ == nullptr ? "" : node_->name(); }
+  Node* node() const { return node_; }
+
+ private:
+  Node* node_ = nullptr;
+};
+
+// One output of a node: what feeds, fetches and inputs of other ops are made of.
+class Output {
+ public:
+  Output() = default;
+  Output(Node* node, int index) : node_(node), index_(index) {}
+  bool is_valid() const { return node_ != nullptr; }
+  // "w:0"; empty for an invalid output.
+  std::string name() const {
+    return node_ == nullptr ? "" : absl::StrCat(node_->name(), ":", index_);
+  }
+  DType dtype() const {
+    return node_ == nullptr ? DType::kInvalid : BaseType(node_->output_type(index_));
+  }
+  Operation op() const { return Operation(node_); }
+  Node* node() const { return node_; }
+  int index() const { return index_; }
+
+ private:
+  Node* node_ = nullptr;
+  int index_ = 0;
+};
+
+class Scope {
+ public:
+  // A new, empty graph.
+  Scope();
+
+  // The same place with one thing changed. The returned scope shares the graph.
+  // Ops below `name`: "layer1/MatMul"; a name that was used already becomes "layer1_1".
+  Scope SubScope(absl::string_view name) const;
+  // The name of the next op made in the returned scope, in place of its op type.
+  Scope Named(absl::string_view op_name) const;
+  // Fields that `device` names override those of the surrounding scopes; "" drops them all.
+  Scope OnDevice(absl::string_view device) const;
+  // Ops run after `ops`, in addition to what surrounding scopes ask for.
+  Scope After(absl::Span<const Operation> ops) const;
+  Scope After(std::initializer_list<Operation> ops) const {
+    return After(absl::MakeConstSpan(ops.begin(), ops.size()));
+  }
+  // Ops go to the device of `op`, wherever the placer puts that.
+  Scope ColocatedWith(const Operation& op) const;
+
+  const Status& status() const;
+  // Records an error unless there is one already.
+  void Fail(const Status& status) const;
+
+  const Graph& graph() const;
+  // The graph as a message, with TensorFlow's version numbers. Errors: status().
+  StatusOr<tensorflow::GraphDef> ToGraphDef() const;
+  // Adds the nodes of `def`, which may use nodes that are there already. Errors: those of
+  // ImportGraphDef.
+  Status Import(const tensorflow::GraphDef& def) const;
+  // The output with this name ("w:0" or "w"). Errors: NotFound.
+  StatusOr<Output> FindOutput(absl::string_view name) const;
+
+  // What is known of an output's shape.
+  PartialShape ShapeOf(const Output& output) const;
+
+  // What the generated functions call: adds a node with these inputs and attributes. `inputs` are
+  // flat. Returns null after recording an error.
+  Node* AddOp(absl::string_view op, absl::Span<const Output> inputs,
+              absl::FunctionRef<void(tensorflow::NodeDef*)> set_attrs) const;
+
+ private:
+  struct State;
+  std::string NextName(absl::string_view op) const;
+  Status InferShape(Node* node) const;
+
+  std::shared_ptr<State> state_;
+  std::string prefix_;  // "" or "a/b/"
+  std::string op_name_;
+  std::string device_;
+  std::vector<Operation> control_inputs_;
+  std::string colocate_with_;
+};
+
+// A constant: Const(root, 3.0f), Const(root, Tensor::Vector<int64_t>({1, 2})).
+Output Const(const Scope& scope, const Tensor& value);
+template <typename T>
+Output Const(const Scope& scope, T value) {
+  return Const(scope, Tensor::Scalar<T>(std::move(value)));
+}
+inline Output Const(const Scope& scope, const char* value) {
+  return Const(scope, Tensor::Scalar(value));
+}
+
+// An op that does nothing but run after all of `ops`: the usual target of a step with several.
+Operation Group(const Scope& scope, absl::Span<const Operation> ops);
+
+}  // namespace tensorfleet
