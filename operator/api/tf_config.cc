@@ -25,7 +25,7 @@ std::string Task(ReplicaId replica) {
                       replica.index, "}");
 }
 
-std::string DenseConfig(const TFJob& job, ReplicaId replica, absl::string_view domain) {
+std::string DenseCluster(const TFJob& job, absl::string_view domain) {
   std::string cluster;
   for (const ReplicaType type : kReplicaTypes) {
     if (job.spec.Find(type) == nullptr) continue;
@@ -33,16 +33,17 @@ std::string DenseConfig(const TFJob& job, ReplicaId replica, absl::string_view d
     absl::StrAppend(&cluster, cluster.empty() ? "" : ",", "\"", LowerName(type),
                     "\":", AddressList(job, type, domain));
   }
-  return absl::StrCat(R"({"cluster":{)", cluster, "},", Task(replica),
-                      R"(,"environment":"cloud"})");
+  return cluster;
 }
 
+}  // namespace
+
 // Each replica knows of itself and of the parameter servers, so that workers may come and go.
-std::string SparseConfig(const TFJob& job, ReplicaId replica, absl::string_view domain) {
-  const std::string own = Quoted(ReplicaAddress(job, replica, domain));
+std::string TfConfigWriter::Sparse(ReplicaId replica) const {
+  const std::string own = Quoted(ReplicaAddress(job_, replica, domain_));
   std::string head;
   std::string worker = "{}";
-  std::string ps = AddressList(job, ReplicaType::kPs, domain);
+  std::string ps = ps_list_;
   switch (replica.type) {
     case ReplicaType::kWorker:
       worker = absl::StrCat("{\"", replica.index, "\":", own, "}");
@@ -60,8 +61,6 @@ std::string SparseConfig(const TFJob& job, ReplicaId replica, absl::string_view 
                       Task(replica), "}");
 }
 
-}  // namespace
-
 std::string ReplicaAddress(const TFJob& job, ReplicaId replica, absl::string_view cluster_domain) {
   const ReplicaSpec* spec = job.spec.Find(replica.type);
   return absl::StrCat(ReplicaName(job.name, replica), ".", job.namespace_, ".svc",
@@ -69,11 +68,21 @@ std::string ReplicaAddress(const TFJob& job, ReplicaId replica, absl::string_vie
                       spec == nullptr ? TemplateFacts().port : spec->facts.port);
 }
 
-std::optional<std::string> TfConfig(const TFJob& job, ReplicaId replica,
-                                    absl::string_view cluster_domain) {
-  if (job.spec.total_replicas() == 1) return std::nullopt;
-  return job.spec.enable_dynamic_worker ? SparseConfig(job, replica, cluster_domain)
-                                        : DenseConfig(job, replica, cluster_domain);
+TfConfigWriter::TfConfigWriter(const TFJob& job, absl::string_view cluster_domain)
+    : job_(job), domain_(cluster_domain), is_distributed_(job.spec.total_replicas() != 1) {
+  if (!is_distributed_) return;
+  if (job.spec.enable_dynamic_worker) {
+    ps_list_ = AddressList(job, ReplicaType::kPs, domain_);
+  } else {
+    dense_cluster_ = DenseCluster(job, domain_);
+  }
+}
+
+std::optional<std::string> TfConfigWriter::For(ReplicaId replica) const {
+  if (!is_distributed_) return std::nullopt;
+  if (job_.spec.enable_dynamic_worker) return Sparse(replica);
+  return absl::StrCat(R"({"cluster":{)", dense_cluster_, "},", Task(replica),
+                      R"(,"environment":"cloud"})");
 }
 
 }  // namespace tensorfleet::api

@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "operator/api/json_fields.h"
 #include "operator/api/labels.h"
-#include "operator/api/tf_config.h"
 #include "operator/plan/gang.h"
 
 namespace tensorfleet::plan {
@@ -77,7 +76,7 @@ bool IsMaster(const TFJob& job, ReplicaId replica) {
 }
 
 PodMaker::PodMaker(const TFJob& job, ReplicaType type, const Options& options)
-    : job_(job), type_(type), options_(options) {
+    : job_(job), type_(type), options_(options), tf_config_(job, options.cluster_domain) {
   const Json pod_template = ReadTemplate(job, type);
   const Json template_metadata = ObjectOrEmpty(pod_template, "metadata");
   Json metadata = {{"namespace", job.namespace_}, {"ownerReferences", OwnerReferences(job)}};
@@ -141,7 +140,7 @@ std::string PodMaker::Make(int index, int attempt, int job_attempt) {
   if (container_ != nullptr) {
     Json::array_t& env = (*container_)["env"].get_ref<Json::array_t&>();
     env.resize(env_size_);
-    if (auto config = api::TfConfig(job_, replica, options_.cluster_domain)) {
+    if (auto config = tf_config_.For(replica)) {
       env.push_back({{"name", api::kTfConfigEnv}, {"value", *config}});
     }
   }

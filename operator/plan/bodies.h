@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operator/api/tf_config.h"
 #include "operator/api/tfjob.h"
 #include "operator/plan/snapshot.h"
 
@@ -23,6 +24,9 @@ bool IsMaster(const api::TFJob& job, api::ReplicaId replica);
 class PodMaker {
  public:
   PodMaker(const api::TFJob& job, api::ReplicaType type, const Options& options);
+  PodMaker(const PodMaker&) = delete;
+  PodMaker& operator=(const PodMaker&) = delete;
+
   // `attempt` and `job_attempt` as in the annotations of that name.
   std::string Make(int index, int attempt, int job_attempt);
 
@@ -33,6 +37,7 @@ class PodMaker {
   const api::TFJob& job_;
   const api::ReplicaType type_;
   const Options& options_;
+  const api::TfConfigWriter tf_config_;
   nlohmann::json pod_;
   nlohmann::json* container_ = nullptr;  // `tensorflow`, inside pod_; null when there is none
   size_t env_size_ = 0;                  // the user's variables

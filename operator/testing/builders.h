@@ -33,6 +33,8 @@ inline absl::Time After(double seconds) { return kStart + absl::Seconds(seconds)
 class TFJob {
  public:
   explicit TFJob(absl::string_view name);
+  TFJob(const TFJob& other);  // a job of its own
+  TFJob& operator=(const TFJob&) = delete;
 
   TFJob& Chief(int replicas = 1) { return Replicas("Chief", replicas); }
   TFJob& Master(int replicas = 1) { return Replicas("Master", replicas); }

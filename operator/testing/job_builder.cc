@@ -32,6 +32,8 @@ TFJob::TFJob(absl::string_view name) : json_(std::make_shared<Json>()) {
             {"spec", {{"tfReplicaSpecs", Json::object()}}}};
 }
 
+TFJob::TFJob(const TFJob& other) : json_(std::make_shared<Json>(*other.json_)) {}
+
 TFJob& TFJob::Replicas(absl::string_view type, int replicas) {
   (*json_)["spec"]["tfReplicaSpecs"][std::string(type)] = {
       {"replicas", replicas},
