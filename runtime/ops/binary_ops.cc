@@ -1,5 +1,4 @@
 // Element-wise ops of two arguments that broadcast.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

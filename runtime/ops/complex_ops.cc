@@ -1,5 +1,4 @@
 // Parts of complex numbers.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -1,6 +1,5 @@
 // Conditionals and loops by dataflow: dead values, merges and frames. How they run:
 // runtime/execute.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

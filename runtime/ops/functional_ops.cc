@@ -1,5 +1,4 @@
 // Ops that call functions of the graph's library.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -1,7 +1,6 @@
 // Matrix products and decompositions.
 #include <algorithm>
 
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -1,5 +1,4 @@
 // Biases, softmax and its losses, checks of values, the k largest.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -1,5 +1,4 @@
 // Reductions along axes, positions of extremes, and running sums.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

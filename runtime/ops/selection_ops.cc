@@ -1,5 +1,4 @@
 // Choosing between values, sums of many, conversions, and the bookkeeping of broadcasts.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -1,6 +1,5 @@
 // Ops that graph rewrites put where a graph is cut: between devices and tasks, at feeds and
 // fetches, at the arguments and results of functions.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -1,5 +1,4 @@
 // Element-wise ops of one argument.
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -1,7 +1,6 @@
 // Variables: by reference edge (VariableV2 and the ops that take Ref inputs) and by resource
 // handle. Kernels: runtime/kernels/cpu/ref_variables.cc, resource_variables.cc.
 #include "runtime/graph/shape_context.h"
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

@@ -3,7 +3,6 @@
 // strided_slice_assign.cc.
 #include "absl/strings/str_cat.h"
 #include "runtime/graph/shape_context.h"
-#include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
 
 namespace tensorfleet {

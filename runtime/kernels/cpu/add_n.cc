@@ -1,6 +1,5 @@
 // Sums of many tensors of one shape.
 #include "runtime/kernels/cpu/binary.h"
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

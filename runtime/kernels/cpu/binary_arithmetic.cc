@@ -4,7 +4,6 @@
 #include <string>
 
 #include "runtime/kernels/cpu/binary.h"
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

@@ -1,6 +1,5 @@
 // Logic on bools and on the bits of integers.
 #include "runtime/kernels/cpu/binary.h"
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

@@ -6,7 +6,6 @@
 
 #include "runtime/kernels/cpu/binary.h"
 #include "runtime/kernels/cpu/broadcast.h"
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

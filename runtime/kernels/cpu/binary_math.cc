@@ -3,7 +3,6 @@
 #include <complex>
 
 #include "runtime/kernels/cpu/binary.h"
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "runtime/kernels/cpu/broadcast.h"
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/types.h"
 #include "runtime/kernels/kernel.h"
 

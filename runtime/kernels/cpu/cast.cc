@@ -3,7 +3,6 @@
 #include <complex>
 #include <cstring>
 
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

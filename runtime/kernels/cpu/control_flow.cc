@@ -2,7 +2,6 @@
 // executor's; here they only choose and pass on.
 #include <algorithm>
 
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/kernel_registry.h"
 

@@ -1,4 +1,5 @@
 // The families of kernels that all.cc puts together, one line each.
+// Included by all.cc alone: a new line here must not compile every family again.
 #pragma once
 
 namespace tensorfleet {

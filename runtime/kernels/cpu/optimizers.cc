@@ -7,7 +7,6 @@
 #include "runtime/kernels/cpu/apply_kernel.h"
 #include "runtime/kernels/cpu/apply_steps.h"
 #include "runtime/kernels/cpu/elementwise.h"
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/small_float.h"
 #include "runtime/kernels/cpu/types.h"
 

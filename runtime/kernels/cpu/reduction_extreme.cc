@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "runtime/kernels/cpu/binary.h"
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/reduction.h"
 #include "runtime/kernels/cpu/reduction_sum.h"
 

@@ -3,7 +3,6 @@
 #include <memory>
 #include <utility>
 
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/sum_loop.h"
 #include "runtime/kernels/cpu/types.h"
 #include "runtime/kernels/cpu/variable_update.h"

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/row_indices.h"
 #include "runtime/kernels/cpu/row_update.h"
 #include "runtime/kernels/cpu/variable_lookup.h"

@@ -5,7 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/sum_loop.h"
 #include "runtime/kernels/cpu/types.h"
 #include "runtime/kernels/cpu/variable_update.h"

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/row_indices.h"
 #include "runtime/kernels/cpu/row_update.h"
 #include "runtime/kernels/cpu/types.h"

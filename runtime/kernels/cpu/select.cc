@@ -4,7 +4,6 @@
 
 #include "runtime/kernels/cpu/broadcast.h"
 #include "runtime/kernels/cpu/elementwise.h"
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/tensor/resource_handle.h"
 #include "runtime/tensor/variant.h"
 

@@ -1,7 +1,6 @@
 // Sends and receives through the step's rendezvous, and arguments and results of compiled graphs.
 #include <utility>
 
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/kernel_registry.h"
 #include "runtime/kernels/rendezvous.h"

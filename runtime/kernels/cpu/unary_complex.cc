@@ -3,7 +3,6 @@
 #include <complex>
 
 #include "runtime/kernels/cpu/elementwise.h"
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

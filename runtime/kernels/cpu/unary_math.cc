@@ -7,7 +7,6 @@
 #include <unsupported/Eigen/SpecialFunctions>
 
 #include "runtime/kernels/cpu/array_loop.h"
-#include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet::cpu {
 namespace {

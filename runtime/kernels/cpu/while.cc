@@ -3,7 +3,6 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/truth.h"
 #include "runtime/kernels/function_call.h"
 #include "runtime/kernels/kernel_registry.h"
