@@ -5,14 +5,25 @@
 namespace tensorfleet {
 
 void RegisterAllOps(OpRegistry& ops) {
+  RegisterBasicOps(ops);
   RegisterBinaryOps(ops);
   RegisterComplexOps(ops);
   RegisterControlFlowOps(ops);
+  RegisterDiagOps(ops);
+  RegisterFillOps(ops);
   RegisterFunctionalOps(ops);
+  RegisterGatherOps(ops);
+  RegisterJoinOps(ops);
   RegisterMatMulOps(ops);
   RegisterNnOps(ops);
+  RegisterRandomOps(ops);
+  RegisterRearrangeOps(ops);
   RegisterReductionOps(ops);
   RegisterSelectionOps(ops);
+  RegisterShapeOps(ops);
+  RegisterSliceOps(ops);
+  RegisterSpaceOps(ops);
+  RegisterStringOps(ops);
   RegisterTrainingOps(ops);
   RegisterTransferOps(ops);
   RegisterUnaryOps(ops);

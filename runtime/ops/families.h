@@ -6,14 +6,25 @@ namespace tensorfleet {
 
 class OpRegistry;
 
+void RegisterBasicOps(OpRegistry& ops);
 void RegisterBinaryOps(OpRegistry& ops);
 void RegisterComplexOps(OpRegistry& ops);
 void RegisterControlFlowOps(OpRegistry& ops);
+void RegisterDiagOps(OpRegistry& ops);
+void RegisterFillOps(OpRegistry& ops);
 void RegisterFunctionalOps(OpRegistry& ops);
+void RegisterGatherOps(OpRegistry& ops);
+void RegisterJoinOps(OpRegistry& ops);
 void RegisterMatMulOps(OpRegistry& ops);
 void RegisterNnOps(OpRegistry& ops);
+void RegisterRandomOps(OpRegistry& ops);
+void RegisterRearrangeOps(OpRegistry& ops);
 void RegisterReductionOps(OpRegistry& ops);
 void RegisterSelectionOps(OpRegistry& ops);
+void RegisterShapeOps(OpRegistry& ops);
+void RegisterSliceOps(OpRegistry& ops);
+void RegisterSpaceOps(OpRegistry& ops);
+void RegisterStringOps(OpRegistry& ops);
 void RegisterTrainingOps(OpRegistry& ops);
 void RegisterTransferOps(OpRegistry& ops);
 void RegisterUnaryOps(OpRegistry& ops);

@@ -1,6 +1,8 @@
 #include "runtime/tensor/tensor.h"
 
 #include <Eigen/Core>
+#include <cstdio>
+#include <cstdlib>
 
 #include "absl/strings/escaping.h"
 #include "runtime/tensor/resource_handle.h"
@@ -45,15 +47,36 @@ template <typename T>
 std::string FormatElement(const T& v) {
   return absl::StrCat(v);
 }
+
+// As few digits as give the number back: `digits` are always kept, `all` always suffice.
+std::string FormatFloating(double v, bool comes_back(double, const char*), int digits, int all) {
+  if (v != v) return "nan";
+  char text[40];
+  std::snprintf(text, sizeof(text), "%.*g", digits, v);
+  if (!comes_back(v, text)) std::snprintf(text, sizeof(text), "%.*g", all, v);
+  return text;
+}
+std::string FormatElement(float v) {
+  return FormatFloating(
+      v,
+      [](double x, const char* text) {
+        return std::strtof(text, nullptr) == static_cast<float>(x);
+      },
+      6, 9);
+}
+std::string FormatElement(double v) {
+  return FormatFloating(
+      v, [](double x, const char* text) { return std::strtod(text, nullptr) == x; }, 15, 17);
+}
 std::string FormatElement(bool v) { return v ? "1" : "0"; }
 std::string FormatElement(int8_t v) { return absl::StrCat(static_cast<int>(v)); }
 std::string FormatElement(uint8_t v) { return absl::StrCat(static_cast<int>(v)); }
 std::string FormatElement(const std::string& v) { return absl::CEscape(v); }
-std::string FormatElement(Eigen::half v) { return absl::StrCat(static_cast<float>(v)); }
-std::string FormatElement(Eigen::bfloat16 v) { return absl::StrCat(static_cast<float>(v)); }
+std::string FormatElement(Eigen::half v) { return FormatElement(static_cast<float>(v)); }
+std::string FormatElement(Eigen::bfloat16 v) { return FormatElement(static_cast<float>(v)); }
 template <typename T>
 std::string FormatElement(const std::complex<T>& v) {
-  return absl::StrCat("(", v.real(), ",", v.imag(), ")");
+  return absl::StrCat("(", FormatElement(v.real()), ",", FormatElement(v.imag()), ")");
 }
 std::string FormatElement(QInt8 v) { return absl::StrCat(static_cast<int>(v.value)); }
 std::string FormatElement(QUInt8 v) { return absl::StrCat(static_cast<int>(v.value)); }
@@ -140,19 +163,27 @@ std::vector<std::string> FormatElements(const Tensor& t, int64_t count) {
   return {};
 }
 
-// Appends the elements from `*next` on as nested brackets, at most `limit` of them.
+// Appends the elements from `*next` on, rows of the last axis separated by blanks, rows of outer
+// axes in brackets. A row that is cut short says so, the outermost excepted.
 void AppendNested(const std::vector<std::string>& elements, absl::Span<const int64_t> dims,
-                  size_t* next, std::string* out) {
-  if (dims.empty()) {
-    if (*next < elements.size()) absl::StrAppend(out, elements[(*next)++]);
+                  bool outermost, size_t* next, std::string* out) {
+  if (dims.size() <= 1) {
+    const int64_t count = dims.empty() ? 1 : dims[0];
+    for (int64_t i = 0; i < count; ++i) {
+      if (*next == elements.size()) {
+        if (!outermost) *out += "...";
+        return;
+      }
+      if (i > 0) out->push_back(' ');
+      *out += elements[(*next)++];
+    }
     return;
   }
-  out->push_back('[');
   for (int64_t i = 0; i < dims[0] && *next < elements.size(); ++i) {
-    if (i > 0 && dims.size() == 1) out->push_back(' ');
-    AppendNested(elements, dims.subspan(1), next, out);
+    out->push_back('[');
+    AppendNested(elements, dims.subspan(1), false, next, out);
+    out->push_back(']');
   }
-  out->push_back(']');
 }
 
 }  // namespace
@@ -268,12 +299,8 @@ std::string Tensor::SummarizeValues(int64_t max_elements) const {
   const std::vector<std::string> elements = FormatElements(*this, count);
   std::string out;
   size_t next = 0;
-  AppendNested(elements, shape_.dims(), &next, &out);
-  if (count < num_elements()) {
-    // The mark goes inside the innermost open bracket.
-    const size_t end = out.find_last_not_of(']');
-    out.insert(end == std::string::npos ? 0 : end + 1, "...");
-  }
+  AppendNested(elements, shape_.dims(), /*outermost=*/true, &next, &out);
+  if (count < num_elements()) out += "...";
   return out;
 }
 

@@ -39,7 +39,12 @@ TEST(Tensor, RefusesWhatCannotBeAllocated) {
 
 TEST(Tensor, PrintsTheFirstElements) {
   EXPECT_EQ(Tensor::Vector<int64_t>({1, 2, 3}).ToString(2), "int64 [3]: 1 2 ...");
-  EXPECT_EQ(Tensor::Of<int32_t>(Shape({2, 2}), {1, 2, 3, 4}).SummarizeValues(3), "[[1 2][3...]]");
+  EXPECT_EQ(Tensor::Of<int32_t>(Shape({2, 2}), {1, 2, 3, 4}).SummarizeValues(3), "[1 2][3...]...");
+  EXPECT_EQ(Tensor::Vector<int64_t>({1, 2, 3}).SummarizeValues(2), "1 2...");
+  EXPECT_EQ(Tensor::Vector<int64_t>({1, 2}).SummarizeValues(-1), "1 2");
+  EXPECT_EQ(Tensor::Vector<float>({1.5f, 1.0f / 3, 1e-10f}).SummarizeValues(-1),
+            "1.5 0.333333343 1e-10");
+  EXPECT_EQ(Tensor::Scalar(1.0 / 3).SummarizeValues(-1), "0.33333333333333331");
   EXPECT_EQ(Tensor::Scalar<bool>(true).SummarizeValues(3), "1");
 }
 

@@ -45,6 +45,11 @@ class OpNode {
     SetAttr(&def_, name, value);
     return *this;
   }
+  OpNode& Attr(absl::string_view name, const std::vector<float>& values) {
+    auto* list = (*def_.mutable_attr())[std::string(name)].mutable_list();
+    for (const float value : values) list->add_f(value);
+    return *this;
+  }
   const tensorflow::NodeDef& def() const { return def_; }
 
  private:

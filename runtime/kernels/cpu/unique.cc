@@ -1,0 +1,192 @@
+// Kernels that compare elements with each other: Unique, UniqueWithCounts, ListDiff.
+// Schemas and shape rules: runtime/ops/gather_ops.cc.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/string_view.h"
+#include "runtime/kernels/cpu/elements.h"
+#include "runtime/kernels/cpu/index_input.h"
+#include "runtime/kernels/kernel_registry.h"
+
+namespace tensorfleet::cpu {
+namespace {
+
+// What elements are compared by: their bits, where -0 is 0, or their text. Nothing for a NaN, which
+// equals nothing, not even itself.
+template <typename E>
+class Keys {
+ public:
+  explicit Keys(const Tensor& t) : elements_(ElementsOf<E>(t)) {
+    switch (t.dtype()) {
+      case DType::kHalf:
+        infinity_ = 0x7c00;
+        break;
+      case DType::kBFloat16:
+        infinity_ = 0x7f80;
+        break;
+      case DType::kFloat:
+        infinity_ = 0x7f800000;
+        break;
+      case DType::kDouble:
+        infinity_ = 0x7ff0000000000000;
+        break;
+      default:
+        break;
+    }
+  }
+  std::optional<E> operator[](int64_t i) const {
+    const E bits = elements_[i];
+    if (infinity_ == 0) return bits;
+    const E magnitude = static_cast<E>(bits << 1) >> 1;
+    if (magnitude > static_cast<E>(infinity_)) return std::nullopt;
+    return magnitude == 0 ? E(0) : bits;
+  }
+
+ private:
+  const E* const elements_;
+  uint64_t infinity_ = 0;  // the bits of infinity, for types that have it
+};
+
+template <>
+class Keys<std::string> {
+ public:
+  explicit Keys(const Tensor& t) : elements_(t.values<std::string>().data()) {}
+  std::optional<absl::string_view> operator[](int64_t i) const { return elements_[i]; }
+
+ private:
+  const std::string* const elements_;
+};
+
+// Calls visit(ElementTag<E>()) for the types that have keys; false for the others.
+template <typename Visit>
+bool VisitKeyed(DType dtype, const Visit& visit) {
+  if (IsComplex(dtype)) return false;
+  bool known = false;
+  VisitElement(dtype, [&](auto tag) {
+    using E = typename decltype(tag)::Type;
+    if constexpr (std::is_same_v<E, std::string> || std::is_integral_v<E>) {
+      visit(tag);
+      known = true;
+    }
+  });
+  return known;
+}
+
+template <typename E>
+using KeyOf = typename std::decay_t<decltype(std::declval<Keys<E>>()[0])>::value_type;
+
+// For each element the number of its class, in the order in which classes first appear; and for
+// each class the position of its first element.
+struct Classes {
+  std::vector<int64_t> of;
+  std::vector<int64_t> first;
+};
+
+template <typename E>
+void Classify(const Tensor& x, Classes* classes) {
+  const Keys<E> keys(x);
+  const int64_t n = x.num_elements();
+  absl::flat_hash_map<KeyOf<E>, int64_t> numbers;
+  numbers.reserve(std::min<int64_t>(n, 1 << 20));
+  classes->of.resize(n);
+  for (int64_t i = 0; i < n; ++i) {
+    const int64_t next = static_cast<int64_t>(classes->first.size());
+    const auto key = keys[i];
+    int64_t number = next;
+    if (key) number = numbers.emplace(*key, next).first->second;
+    if (number == next) classes->first.push_back(i);
+    classes->of[i] = number;
+  }
+}
+
+// The elements of `x` at `positions`.
+StatusOr<Tensor> Pick(const Tensor& x, absl::Span<const int64_t> positions) {
+  TFLEET_ASSIGN_OR_RETURN(
+      Tensor out, Tensor::Allocate(x.dtype(), Shape({static_cast<int64_t>(positions.size())})));
+  VisitElement(x.dtype(), [&](auto tag) {
+    using E = typename decltype(tag)::Type;
+    const E* from = ElementsOf<E>(x);
+    E* to = MutableElementsOf<E>(out);
+    for (const int64_t i : positions) *to++ = from[i];
+  });
+  return out;
+}
+
+// Unique and UniqueWithCounts.
+class Unique final : public Kernel {
+ public:
+  explicit Unique(KernelInit& init) { init.Get("out_idx", &index_type_); }
+  Status Compute(KernelContext& ctx) const override {
+    const Tensor& x = ctx.input(0);
+    if (x.rank() != 1) return InvalidArgument("unique expects a 1D vector.");
+    Classes classes;
+    const bool known = VisitKeyed(
+        x.dtype(), [&](auto tag) { Classify<typename decltype(tag)::Type>(x, &classes); });
+    if (!known) {
+      return Unimplemented(ctx.node().op(), " is not available for type ", DTypeName(x.dtype()));
+    }
+    TFLEET_ASSIGN_OR_RETURN(Tensor y, Pick(x, classes.first));
+    TFLEET_ASSIGN_OR_RETURN(Tensor index, IntegerVector(index_type_, classes.of));
+    if (ctx.num_outputs() == 3) {
+      std::vector<int64_t> counts(classes.first.size(), 0);
+      for (const int64_t number : classes.of) ++counts[number];
+      TFLEET_ASSIGN_OR_RETURN(Tensor count, IntegerVector(index_type_, counts));
+      ctx.SetOutput(2, std::move(count));
+    }
+    ctx.SetOutput(0, std::move(y));
+    ctx.SetOutput(1, std::move(index));
+    return OkStatus();
+  }
+
+ private:
+  DType index_type_ = DType::kInt32;
+};
+
+// The positions of those elements of `x` that are not in `y`.
+template <typename E>
+void Difference(const Tensor& x, const Tensor& y, std::vector<int64_t>* kept) {
+  const Keys<E> x_keys(x), y_keys(y);
+  absl::flat_hash_map<KeyOf<E>, bool> in_y;
+  for (int64_t i = 0; i < y.num_elements(); ++i) {
+    if (const auto key = y_keys[i]) in_y.emplace(*key, true);
+  }
+  for (int64_t i = 0; i < x.num_elements(); ++i) {
+    const auto key = x_keys[i];
+    if (!key || !in_y.contains(*key)) kept->push_back(i);
+  }
+}
+
+class ListDiff final : public Kernel {
+ public:
+  explicit ListDiff(KernelInit& init) { init.Get("out_idx", &index_type_); }
+  Status Compute(KernelContext& ctx) const override {
+    const Tensor& x = ctx.input(0);
+    const Tensor& y = ctx.input(1);
+    if (x.rank() != 1) return InvalidArgument("x should be a 1D vector.");
+    if (y.rank() != 1) return InvalidArgument("y should be a 1D vector.");
+    std::vector<int64_t> kept;
+    const bool known = VisitKeyed(
+        x.dtype(), [&](auto tag) { Difference<typename decltype(tag)::Type>(x, y, &kept); });
+    if (!known) return Unimplemented("ListDiff is not available for type ", DTypeName(x.dtype()));
+    TFLEET_ASSIGN_OR_RETURN(Tensor out, Pick(x, kept));
+    TFLEET_ASSIGN_OR_RETURN(Tensor index, IntegerVector(index_type_, kept));
+    ctx.SetOutput(0, std::move(out));
+    ctx.SetOutput(1, std::move(index));
+    return OkStatus();
+  }
+
+ private:
+  DType index_type_ = DType::kInt32;
+};
+
+}  // namespace
+
+void RegisterUniqueKernels(KernelRegistry& kernels) {
+  kernels.Add<Unique>("Unique", kCpu);
+  kernels.Add<Unique>("UniqueWithCounts", kCpu);
+  kernels.Add<ListDiff>("ListDiff", kCpu);
+}
+
+}  // namespace tensorfleet::cpu
