@@ -20,6 +20,16 @@ class CpuDevice final : public Device {
   ThreadPool* const pool_;
 };
 
+class RenamedDevice final : public Device {
+ public:
+  RenamedDevice(DeviceAttributes attributes, Device* device)
+      : Device(std::move(attributes)), device_(device) {}
+  ThreadPool& pool() override { return device_->pool(); }
+
+ private:
+  Device* const device_;
+};
+
 }  // namespace
 
 DeviceSet::DeviceSet(std::vector<std::unique_ptr<Device>> devices) : devices_(std::move(devices)) {}
@@ -42,6 +52,14 @@ std::unique_ptr<Device> MakeCpuDevice(absl::string_view task, ThreadPool* pool) 
   attributes.incarnation = RandomNonZero64();
   attributes.parsed = DeviceName::Parse(attributes.name).value();
   return std::make_unique<CpuDevice>(std::move(attributes), pool);
+}
+
+std::unique_ptr<Device> MakeRenamedDevice(absl::string_view task, Device* device) {
+  DeviceAttributes attributes = device->attributes();
+  attributes.name =
+      absl::StrCat(task, "/device:", attributes.type, ":", attributes.parsed.id.value_or(0));
+  attributes.parsed = DeviceName::Parse(attributes.name).value();
+  return std::make_unique<RenamedDevice>(std::move(attributes), device);
 }
 
 }  // namespace tensorfleet
