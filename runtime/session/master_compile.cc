@@ -1,0 +1,95 @@
+// How a session prepares a step: cuts it out of the graph on a pool thread, then registers each piece with its
+// worker, all at the same time.
+
+#include <atomic>
+
+#include "runtime/base/log.h"
+#include "runtime/graph/graph_import.h"
+#include "runtime/session/master_session.h"
+#include "runtime/session/reply_keys.h"
+#include "runtime/session/step_errors.h"
+
+namespace tensorfleet {
+
+void MasterSession::Compile(std::shared_ptr<CompiledStep> step, FeedStyle style,
+                            std::vector<std::pair<std::string, std::string>> connections) {
+  options_.worker->pool()->Schedule([self = shared_from_this(), step = std::move(step), style,
+                                     connections = std::move(connections)] {
+    StatusOr<SessionGraph::Cut> cut = self->graph_.CutStep(step->signature(), style, connections);
+    if (cut.ok()) {
+      self->Register(step, *std::move(cut));
+    } else {
+      step->SetReady(cut.status(), {});
+    }
+  });
+}
+
+void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::Cut cut) {
+  // Lives until the last worker has answered.
+  struct Registration {
+    std::shared_ptr<MasterSession> session;
+    std::shared_ptr<CompiledStep> step;
+    CompiledStep::Contents contents;
+    StepErrors errors;
+    std::atomic<size_t> pending;
+    void OneLess() {
+      if (pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      step->SetReady(errors.Merged(), std::move(contents));
+    }
+  };
+  auto registration = std::make_shared<Registration>();
+  registration->session = shared_from_this();
+  registration->step = std::move(step);
+  registration->contents = std::move(cut.contents);
+  std::vector<CompiledStep::Part>& parts = registration->contents.parts;
+  registration->pending = parts.size() + 1;
+
+  const SessionTask* own = nullptr;
+  for (const SessionTask& task : options_.tasks) {
+    if (task.is_local) own = &task;
+  }
+  bool has_own_part = false;
+  for (const std::string& task : cut.tasks) has_own_part |= task == own->name;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    for (const SessionTask& task : options_.tasks) {
+      if (task.name == cut.tasks[i]) parts[i].task = &task;
+    }
+    if (parts[i].task == nullptr) {
+      registration->errors.Add(Internal("nodes were placed on ", cut.tasks[i],
+                                        ", which this session does not use"));
+      registration->OneLess();
+      continue;
+    }
+    RegisterGraphArgs args;
+    args.session_handle = handle();
+    args.config = options_.config;
+    if (parts[i].task->is_local) {
+      args.graph = std::move(parts[i].graph);
+    } else {
+      if (has_own_part) parts[i].reply_keys = ReplyKeys(*parts[i].graph, own->name);
+      ExportOptions options;
+      options.strip_default_attrs = true;
+      ExportGraphDef(*parts[i].graph, options, &args.graph_def);
+      parts[i].graph = nullptr;
+    }
+    CallOptions call;
+    call.cancellation = &closing_;
+    const bool name_task = options_.name_tasks_in_errors && !parts[i].task->is_local;
+    parts[i].task->worker->RegisterGraph(
+        call, std::move(args), [registration, i, name_task](StatusOr<std::string> graph_handle) {
+          CompiledStep::Part& part = registration->contents.parts[i];
+          if (graph_handle.ok()) {
+            part.graph_handle = *std::move(graph_handle);
+          } else if (name_task) {
+            registration->errors.Add(
+                Prefixed(absl::StrCat("From ", part.task->name, ":\n"), graph_handle.status()));
+          } else {
+            registration->errors.Add(graph_handle.status());
+          }
+          registration->OneLess();
+        });
+  }
+  registration->OneLess();
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,116 @@
+#include "runtime/session/metrics.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/mutex.h"
+#include "runtime/tensor/buffer.h"
+
+namespace tensorfleet {
+namespace {
+
+struct Registry {
+  Mutex mu;
+  std::map<std::pair<std::string, std::string>, int64_t> edges ABSL_GUARDED_BY(mu);
+  std::vector<std::function<void(std::string*)>> sources ABSL_GUARDED_BY(mu);
+};
+
+Registry& TheRegistry() {
+  static Registry* const registry = new Registry;
+  return *registry;
+}
+
+void RenderValue(absl::string_view name, absl::string_view type, absl::string_view help,
+                 int64_t value, std::string* out) {
+  absl::StrAppend(out, "# HELP ", name, " ", help, "\n# TYPE ", name, " ", type, "\n", name, " ",
+                  value, "\n");
+}
+
+int64_t ResidentBytes() {
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr) return 0;
+  long long total = 0, resident = 0;
+  const int got = std::fscanf(file, "%lld %lld", &total, &resident);
+  std::fclose(file);
+  return got == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+}  // namespace
+
+void DurationHistogram::Observe(int64_t nanos) {
+  const double seconds = static_cast<double>(nanos) * 1e-9;
+  size_t bucket = 0;
+  while (bucket < kBounds.size() && seconds > kBounds[bucket]) ++bucket;
+  buckets_[bucket].fetch_add(1, std::memory_order_relaxed);
+  sum_nanos_.fetch_add(nanos, std::memory_order_relaxed);
+}
+
+void DurationHistogram::Render(absl::string_view name, absl::string_view help,
+                               std::string* out) const {
+  absl::StrAppend(out, "# HELP ", name, " ", help, "\n# TYPE ", name, " histogram\n");
+  int64_t count = 0;
+  for (size_t i = 0; i < kBounds.size(); ++i) {
+    count += buckets_[i].load(std::memory_order_relaxed);
+    absl::StrAppend(out, name, "_bucket{le=\"", kBounds[i], "\"} ", count, "\n");
+  }
+  count += buckets_.back().load(std::memory_order_relaxed);
+  absl::StrAppend(out, name, "_bucket{le=\"+Inf\"} ", count, "\n", name, "_sum ",
+                  static_cast<double>(sum_nanos_.load(std::memory_order_relaxed)) * 1e-9, "\n",
+                  name, "_count ", count, "\n");
+}
+
+Metrics& ServerMetrics() {
+  static Metrics* const metrics = new Metrics;
+  return *metrics;
+}
+
+void EdgeBytes(absl::string_view src_task, absl::string_view dst_task, int64_t bytes) {
+  Registry& registry = TheRegistry();
+  MutexLock lock(&registry.mu);
+  registry.edges[{std::string(src_task), std::string(dst_task)}] += bytes;
+}
+
+void AddMetricsSource(std::function<void(std::string* out)> render) {
+  Registry& registry = TheRegistry();
+  MutexLock lock(&registry.mu);
+  registry.sources.push_back(std::move(render));
+}
+
+std::string RenderMetrics() {
+  std::string out;
+  const Metrics& m = ServerMetrics();
+  m.step_seconds.Render("tensorfleet_step_seconds", "Steps that clients ran, by duration.", &out);
+  m.run_graph_seconds.Render("tensorfleet_run_graph_seconds",
+                             "Pieces of steps that ran on this task, by duration.", &out);
+  RenderValue("tensorfleet_steps_failed_total", "counter", "Steps that ended with an error.",
+              m.steps_failed, &out);
+  RenderValue("tensorfleet_sessions", "gauge", "Sessions of clients that are open.", m.sessions, &out);
+  RenderValue("tensorfleet_worker_sessions", "gauge", "Sessions of masters that are open here.",
+              m.worker_sessions, &out);
+  RenderValue("tensorfleet_graphs_registered_total", "counter", "Pieces of graphs that were compiled.",
+              m.graphs_registered, &out);
+  RenderValue("tensorfleet_rpcs_total", "counter", "Calls that were received.", m.rpcs, &out);
+  RenderValue("tensorfleet_recv_tensor_waiting", "gauge",
+              "Peers that wait for a tensor that is not made yet.", m.recv_tensor_waiting, &out);
+  RenderValue("tensorfleet_host_buffer_bytes", "gauge", "Memory in tensors' buffers.",
+              HostBytesInUse(), &out);
+  RenderValue("process_resident_memory_bytes", "gauge", "Resident memory of the process.",
+              ResidentBytes(), &out);
+  Registry& registry = TheRegistry();
+  MutexLock lock(&registry.mu);
+  absl::StrAppend(&out, "# HELP tensorfleet_received_bytes_total Tensor bytes that came from a task.\n",
+                  "# TYPE tensorfleet_received_bytes_total counter\n");
+  for (const auto& [edge, bytes] : registry.edges) {
+    absl::StrAppend(&out, "tensorfleet_received_bytes_total{src=\"", edge.first, "\",dst=\"",
+                    edge.second, "\"} ", bytes, "\n");
+  }
+  for (const auto& source : registry.sources) source(&out);
+  return out;
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,31 @@
+// A step that a client runs in instalments: which feeds came, which fetches were given, and the calls to workers
+// that carry them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "runtime/base/cancellation.h"
+#include "runtime/base/mutex.h"
+#include "runtime/session/compiled_step.h"
+#include "runtime/session/master_types.h"
+
+namespace tensorfleet {
+
+struct PartialStep {
+  std::shared_ptr<CompiledStep> step;
+  int64_t step_id = 0;
+  CancellationManager cancellation;
+  CancellationManager::Token session_token = -1;
+
+  Mutex mu;
+  std::vector<bool> fed ABSL_GUARDED_BY(mu);
+  std::vector<bool> fetched ABSL_GUARDED_BY(mu);
+
+  // Marks what a call brings and asks for. Errors: InvalidArgument, texts of tf-protocol.md, B.3, and nothing is
+  // marked. Sets `*is_last` when everything has then been fed and fetched.
+  Status Take(const RunStepArgs& args, std::vector<int>* feeds, std::vector<int>* fetches,
+              bool* is_last) ABSL_LOCKS_EXCLUDED(mu);
+};
+
+}  // namespace tensorfleet

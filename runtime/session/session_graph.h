@@ -1,0 +1,57 @@
+// The graph of a session: grows by extension, is placed as a whole, and is cut into steps. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/config.pb.h"
+#include "runtime/base/mutex.h"
+#include "runtime/place/placer.h"
+#include "runtime/place/prune.h"
+#include "runtime/session/compiled_step.h"
+
+namespace tensorfleet {
+
+class SessionGraph {
+ public:
+  struct Options {
+    const OpRegistry* ops = nullptr;
+    PlacementOptions placement;  // of the whole graph
+    uint64_t client_incarnation = 0;
+    Device* cpu = nullptr;  // of this process, to fold constants on
+    tensorflow::GraphOptions graph_options;
+    std::string dump_dir;  // empty: graphs are not dumped
+    std::string name;      // of the session, in dumps
+  };
+  explicit SessionGraph(Options options);
+
+  // Adds nodes and functions and places the graph; on error nothing is added.
+  // Errors: InvalidArgument `... which was created by a previous call to Create or Extend in this session.`,
+  // what ImportGraphDef and Place say.
+  Status Extend(const tensorflow::GraphDef& def);
+
+  // Cuts out, rewrites and partitions what `signature` needs. Parts name no task objects yet: the first of the
+  // pair is the task's name. `connections` (from tensor, to tensor) replace edges.
+  struct Cut {
+    CompiledStep::Contents contents;
+    std::vector<std::string> tasks;  // by part
+  };
+  StatusOr<Cut> CutStep(const StepSignature& signature, FeedStyle style,
+                        const std::vector<std::pair<std::string, std::string>>& connections);
+
+ private:
+  StatusOr<std::unique_ptr<Graph>> Grown(const tensorflow::GraphDef& def)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Dump(const Graph& graph, absl::string_view what);
+  uint64_t IncarnationOf(const std::string& device) const;
+
+  const Options options_;
+  std::atomic<int64_t> name_counter_{0};
+  std::atomic<int> dumps_{0};
+  Mutex mu_;
+  std::unique_ptr<Graph> graph_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace tensorfleet

@@ -1,0 +1,141 @@
+#include "runtime/session/step_rendezvous.h"
+
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "runtime/base/random_id.h"
+#include "runtime/execute/step_stats.h"
+#include "runtime/session/metrics.h"
+
+namespace tensorfleet {
+namespace {
+
+int64_t NowNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::system_clock::now().time_since_epoch())
+      .count();
+}
+
+// "/job:ps/replica:0/task:0" of ".../device:CPU:0".
+absl::string_view TaskOf(absl::string_view device) {
+  const size_t end = device.rfind("/device:");
+  return end == absl::string_view::npos ? device : device.substr(0, end);
+}
+
+// `[24B] [0.2Mb/s] edge_6_v/read from A to B`: the label that timelines show for a transfer.
+std::string TransferLabel(const RendezvousKey& key, int64_t bytes, int64_t nanos) {
+  const double mbits = nanos > 0 ? static_cast<double>(bytes) * 8e3 / static_cast<double>(nanos) : 0;
+  return absl::StrCat("[", bytes, "B] [", absl::StrFormat("%g", mbits), "Mb/s] ", key.tensor_name,
+                      " from ", key.src_device, " to ", key.dst_device);
+}
+
+// One transfer from a peer; deletes itself when it is over.
+struct Fetch {
+  RendezvousKey key;
+  RecvTensorArgs args;
+  RecvTensorResult result;
+  Rendezvous::RecvDone done;
+  int64_t start_nanos = 0;
+
+  void Record(StepStatsCollector* stats) const {
+    const int64_t bytes = static_cast<int64_t>(result.tensor.total_bytes());
+    EdgeBytes(TaskOf(key.src_device), TaskOf(key.dst_device), bytes);
+    if (stats == nullptr) return;
+    const int64_t end = NowNanos();
+    const int64_t sent = result.send_start_micros * 1000;
+    // The two machines' clocks may disagree: the time of sending counts only when it can be true.
+    const int64_t from = sent >= start_nanos && sent <= end ? sent : start_nanos;
+    stats->AddRpc(key.dst_device, "RecvTensor", TransferLabel(key, bytes, end - from),
+                  {start_nanos, from, end, end}, bytes);
+  }
+};
+
+}  // namespace
+
+void StepRendezvous::Bind(std::string task, FindPeer find_peer) {
+  task_ = std::move(task);
+  find_peer_ = std::move(find_peer);
+}
+
+void StepRendezvous::Await(const std::vector<std::string>& keys) {
+  awaited_.insert(keys.begin(), keys.end());
+}
+
+bool StepRendezvous::IsLocal(const RendezvousKey& key) const {
+  if (task_.empty()) return true;
+  if (absl::StartsWith(key.src_device, task_) && key.src_device.size() > task_.size() &&
+      key.src_device[task_.size()] == '/') {
+    return true;
+  }
+  return !awaited_.empty() && awaited_.contains(key.text);
+}
+
+Status StepRendezvous::Send(const RendezvousKey& key, Tensor tensor, bool is_dead) {
+  return local_.Send(key, std::move(tensor), is_dead);
+}
+
+void StepRendezvous::RecvAsync(const RendezvousKey& key, RecvDone done) {
+  if (IsLocal(key)) {
+    local_.RecvAsync(key, std::move(done));
+  } else {
+    RecvRemote(key, std::move(done));
+  }
+}
+
+void StepRendezvous::RecvRemote(const RendezvousKey& key, RecvDone done) {
+  StatusOr<WorkerInterface*> peer = find_peer_(TaskOf(key.src_device));
+  if (!peer.ok()) {
+    done(peer.status(), Tensor(), false);
+    return;
+  }
+  auto* fetch = new Fetch{key, {}, {}, std::move(done), NowNanos()};
+  fetch->args = {step_id_, static_cast<int64_t>(RandomNonZero64()), key.text};
+  CallOptions options;
+  options.cancellation = &fetches_;
+  (*peer)->RecvTensor(options, fetch->args, &fetch->result, [this, fetch](const Status& status) {
+    std::unique_ptr<Fetch> owned(fetch);
+    if (!status.ok()) {
+      owned->done(status, Tensor(), false);
+      return;
+    }
+    owned->Record(stats_.load(std::memory_order_acquire));
+    owned->done(status, std::move(owned->result.tensor), owned->result.is_dead);
+  });
+}
+
+void StepRendezvous::RecvLocalAsync(const RendezvousKey& key, CancellationManager* cancellation,
+                                    RecvDone done) {
+  if (cancellation == nullptr) {
+    local_.RecvAsync(key, std::move(done));
+    return;
+  }
+  // Whoever comes first, the value or the cancellation, calls `done`; the other finds it gone.
+  struct Waiter {
+    std::atomic<bool> over{false};
+    RecvDone done;
+  };
+  auto waiter = std::make_shared<Waiter>();
+  waiter->done = std::move(done);
+  const CancellationManager::Token token = cancellation->Register([waiter] {
+    if (!waiter->over.exchange(true)) waiter->done(Cancelled("RecvTensor was cancelled"), {}, false);
+  });
+  if (token < 0) {
+    waiter->done(Cancelled("RecvTensor was cancelled"), {}, false);
+    return;
+  }
+  local_.RecvAsync(key, [waiter, cancellation, token](const Status& status, Tensor tensor, bool dead) {
+    if (waiter->over.exchange(true)) return;
+    cancellation->TryDeregister(token);
+    waiter->done(status, std::move(tensor), dead);
+  });
+}
+
+void StepRendezvous::StartAbort(const Status& why) {
+  local_.StartAbort(MarkDerived(why));
+  fetches_.StartCancel(why);
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,183 @@
+#include "runtime/session/step_run.h"
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/base/random_id.h"
+#include "runtime/session/metrics.h"
+
+namespace tensorfleet {
+namespace {
+
+int64_t SteadyNanos() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+}  // namespace
+
+int64_t NewStepId() {
+  return static_cast<int64_t>(RandomNonZero64() & ((uint64_t{1} << 56) - 1)) | 1;
+}
+
+Status WithCancellationCause(Status merged, const CancellationManager& cancellation) {
+  if (merged.ok() || !cancellation.is_cancelled()) return merged;
+  const Status cause = cancellation.status();
+  // A step that is cancelled because of its own error has that error as the cause, marked as derived.
+  return IsDerived(merged) && !IsDerived(cause) ? cause : merged;
+}
+
+StepRun::StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<CompiledStep> step,
+                 MasterSession::Done done)
+    : session_(std::move(session)), step_(std::move(step)), done_(std::move(done)) {}
+
+StepRun::~StepRun() = default;
+
+Status StepRun::CheckFeeds() const {
+  const std::vector<DType>& types = step_->feed_types();
+  if (feeds.size() != types.size()) {
+    return InvalidArgument("the step takes ", types.size(), " fed tensors, but ", feeds.size(),
+                           " were given");
+  }
+  for (size_t i = 0; i < feeds.size(); ++i) {
+    if (feeds[i].dtype() == types[i]) continue;
+    const StatusOr<TensorName> name = ParseTensorName(step_->signature().feeds[i]);
+    return Internal("Output 0 of type ", DTypeName(feeds[i].dtype()),
+                    " does not match declared output type ", DTypeName(types[i]),
+                    " for node {{node _recv_", name.ok() ? name->node : "", "_",
+                    name.ok() ? name->index : 0, "}}");
+  }
+  return OkStatus();
+}
+
+void StepRun::WatchForCancellation(const CallOptions& call, int64_t timeout_ms) {
+  caller_ = call.cancellation;
+  caller_waits_ = call.caller_waits;
+  if (caller_ != nullptr) {
+    caller_token_ = caller_->Register(
+        [self = shared_from_this()] { self->cancellation_.StartCancel(self->caller_->status()); });
+    if (caller_token_ < 0) cancellation_.StartCancel(caller_->status());
+  }
+  session_token_ = session_->closing_.Register([self = shared_from_this()] {
+    self->cancellation_.StartCancel(self->session_->closing_.status());
+  });
+  if (session_token_ < 0) cancellation_.StartCancel(session_->closing_.status());
+  if (timeout_ms == 0) timeout_ms = call.timeout.count();
+  if (timeout_ms > 0 && session_->options_.timers != nullptr) {
+    timer_ = session_->options_.timers->RunAfter(
+        std::chrono::milliseconds(timeout_ms), [self = shared_from_this(), timeout_ms] {
+          self->cancellation_.StartCancel(DeadlineExceeded(
+              "Timed out waiting for the step: it did not end within ", timeout_ms, " ms"));
+        });
+  }
+}
+
+void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& options) {
+  start_nanos_ = SteadyNanos();
+  if (Status status = CheckFeeds(); !status.ok()) {
+    done_(std::move(status));
+    return;
+  }
+  if (!session_->EnterStep()) {
+    done_(session_->ClosedError());
+    return;
+  }
+  WatchForCancellation(call, options.timeout_in_ms());
+  const std::vector<CompiledStep::Part>& parts = step_->parts();
+  fetches.resize(step_->fetch_types().size());
+  frame_.args = absl::MakeSpan(feeds);
+  frame_.results = absl::MakeSpan(fetches);
+  step_id_ = NewStepId();
+  is_traced_ = options.trace_level() > tensorflow::RunOptions::NO_TRACE;
+  calls_.resize(parts.size());
+  for (size_t i = 0; i < parts.size(); ++i) {
+    RunGraphArgs& args = calls_[i].args;
+    args.session_handle = session_->handle();
+    args.graph_handle = parts[i].graph_handle;
+    args.step_id = step_id_;
+    args.record_timeline = is_traced_;
+    args.record_partition_graphs = options.output_partition_graphs();
+    if (parts[i].task->is_local) {
+      args.frame = &frame_;
+      // A trace shows transfers as they are without the short cut.
+      if (!is_traced_) args.awaited_keys = &step_->awaited_keys();
+    } else {
+      args.request_id = static_cast<int64_t>(RandomNonZero64());
+      if (!is_traced_) args.recv_keys = parts[i].reply_keys;
+    }
+  }
+  // This task's own part comes last: it runs on this thread.
+  pending_.store(parts.size() + 1, std::memory_order_relaxed);
+  const std::shared_ptr<StepRun> self = shared_from_this();
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!parts[i].task->is_local) RunPart(i);
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].task->is_local) RunPart(i);
+  }
+  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish();
+}
+
+void StepRun::RunPart(size_t i) {
+  CallOptions options;
+  options.cancellation = &cancellation_;
+  options.caller_waits = caller_waits_;
+  step_->parts()[i].task->worker->RunGraph(
+      options, &calls_[i].args, &calls_[i].result,
+      [self = shared_from_this(), i](Status status) { self->PartDone(i, std::move(status)); });
+}
+
+void StepRun::PartDone(size_t i, Status status) {
+  const SessionTask& task = *step_->parts()[i].task;
+  if (status.ok()) {
+    for (NamedTensor& recv : calls_[i].result.recvs) {
+      session_->options_.worker->DeliverToStep(step_id_, recv.name, std::move(recv.tensor));
+    }
+  } else {
+    if (status.code() == absl::StatusCode::kCancelled && cancellation_.is_cancelled()) {
+      status = MarkDerived(std::move(status));
+    }
+    if (session_->options_.name_tasks_in_errors) {
+      status = Prefixed(absl::StrCat("From ", task.name, ":\n"), status);
+    }
+    if (errors_.Add(status)) cancellation_.StartCancel(MarkDerived(std::move(status)));
+  }
+  if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish();
+}
+
+void StepRun::Finish() {
+  if (caller_token_ >= 0) caller_->TryDeregister(caller_token_);
+  if (session_token_ >= 0) session_->closing_.TryDeregister(session_token_);
+  if (timer_ != 0) session_->options_.timers->Cancel(timer_);
+  Status status = WithCancellationCause(errors_.Merged(), cancellation_);
+  FillMetadata();
+  Metrics& metrics = ServerMetrics();
+  metrics.step_seconds.Observe(SteadyNanos() - start_nanos_);
+  if (!status.ok()) ++metrics.steps_failed;
+  MasterSession::Done done = std::move(done_);
+  done(std::move(status));
+  CleanUp();
+  session_->LeaveStep();
+}
+
+void StepRun::FillMetadata() {
+  for (PartCall& call : calls_) {
+    for (auto& device : *call.result.step_stats.mutable_dev_stats()) {
+      metadata.mutable_step_stats()->add_dev_stats()->Swap(&device);
+    }
+    for (tensorflow::GraphDef& graph : call.result.partition_graphs) {
+      metadata.add_partition_graphs()->Swap(&graph);
+    }
+  }
+}
+
+// After the reply: nobody waits for it.
+void StepRun::CleanUp() {
+  if (calls_.size() == 1 && step_->parts()[0].task->is_local) return;  // met nobody
+  for (const CompiledStep::Part& part : step_->parts()) {
+    part.task->worker->CleanupGraph({}, step_id_, [](Status) {});
+  }
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,123 @@
+// What a master needs of a worker, and workers of each other. The worker of this process implements it directly
+// (worker.h), so that tensors are handed over without a copy; others are reached through stubs (runtime/rpc).
+// All calls are asynchronous: `done` is called exactly once, here or on another thread. Arguments given by
+// pointer live until then. Thread-safe.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/worker.pb.h"
+#include "runtime/base/cancellation.h"
+#include "runtime/base/status.h"
+#include "runtime/device/device.h"
+#include "runtime/graph/graph.h"
+#include "runtime/kernels/kernel_context.h"
+#include "runtime/tensor/tensor.h"
+
+namespace tensorfleet {
+
+struct CallOptions {
+  CancellationManager* cancellation = nullptr;  // null: cannot be cancelled; outlives the call
+  std::chrono::milliseconds timeout{0};         // 0: no deadline
+  bool wait_for_ready = false;                  // wait for a peer that is not up yet
+  // The calling thread has nothing else to do and may run kernels that take long.
+  bool caller_waits = false;
+};
+
+struct NamedTensor {
+  std::string name;
+  Tensor tensor;
+};
+
+struct RegisterGraphArgs {
+  std::string session_handle;
+  bool create_worker_session_called = true;
+  // The local worker takes the graph itself, others its message form. All nodes have full devices.
+  std::unique_ptr<Graph> graph;
+  tensorflow::GraphDef graph_def;
+  tensorflow::ConfigProto config;
+};
+
+struct RunGraphArgs {
+  std::string session_handle;
+  bool create_worker_session_called = true;
+  std::string graph_handle;
+  int64_t step_id = 0;
+  int64_t request_id = 0;
+  // By rendezvous key.
+  std::vector<NamedTensor> sends;
+  std::vector<std::string> recv_keys;
+  bool is_partial = false;
+  bool is_last_partial_run = false;
+  bool record_timeline = false;
+  bool record_partition_graphs = false;
+  // In the same process only.
+  CallFrame* frame = nullptr;
+  // Keys that will be put into the step's rendezvous by the caller (Worker::DeliverToStep) instead of being
+  // fetched from where they are made.
+  const std::vector<std::string>* awaited_keys = nullptr;
+};
+
+struct RunGraphResult {
+  std::vector<NamedTensor> recvs;
+  std::vector<bool> recv_is_dead;
+  tensorflow::StepStats step_stats;
+  std::vector<tensorflow::GraphDef> partition_graphs;
+};
+
+struct RecvTensorArgs {
+  int64_t step_id = 0;
+  int64_t request_id = 0;
+  std::string key;
+};
+
+struct RecvTensorResult {
+  Tensor tensor;
+  bool is_dead = false;
+  int64_t send_start_micros = 0;
+};
+
+class WorkerInterface {
+ public:
+  using Done = std::function<void(Status)>;
+  template <typename T>
+  using DoneWith = std::function<void(StatusOr<T>)>;
+
+  virtual ~WorkerInterface() = default;
+
+  virtual void GetStatus(const CallOptions& options,
+                         DoneWith<std::vector<DeviceAttributes>> done) = 0;
+  virtual void CreateWorkerSession(const CallOptions& options,
+                                   const tensorflow::CreateWorkerSessionRequest& request,
+                                   Done done) = 0;
+  virtual void DeleteWorkerSession(const CallOptions& options, const std::string& session_handle,
+                                   Done done) = 0;
+  // Gives the graph's handle.
+  virtual void RegisterGraph(const CallOptions& options, RegisterGraphArgs args,
+                             DoneWith<std::string> done) = 0;
+  virtual void DeregisterGraph(const CallOptions& options,
+                               const tensorflow::DeregisterGraphRequest& request, Done done) = 0;
+  virtual void RunGraph(const CallOptions& options, RunGraphArgs* args, RunGraphResult* result,
+                        Done done) = 0;
+  virtual void CleanupGraph(const CallOptions& options, int64_t step_id, Done done) = 0;
+  virtual void CleanupAll(const CallOptions& options, const std::vector<std::string>& containers,
+                          Done done) = 0;
+  virtual void RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
+                          RecvTensorResult* result, Done done) = 0;
+  virtual void Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,
+                       DoneWith<tensorflow::LoggingResponse> done) = 0;
+};
+
+// Connections to workers by address. Thread-safe; what it gives out lives as long as it does.
+class Peers {
+ public:
+  virtual ~Peers() = default;
+  // Never blocks: the connection is made when it is first used. Null where there are no other processes.
+  virtual WorkerInterface* Worker(const std::string& address) = 0;
+};
+
+}  // namespace tensorfleet
