@@ -1,0 +1,39 @@
+#include "runtime/rpc/channels.h"
+
+#include <grpcpp/create_channel.h>
+#include <grpcpp/security/credentials.h>
+#include <grpcpp/support/channel_arguments.h>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/rpc/remote_worker.h"
+
+namespace tensorfleet::rpc {
+
+std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
+  grpc::ChannelArguments args;
+  args.SetMaxReceiveMessageSize(-1);
+  args.SetMaxSendMessageSize(-1);
+  args.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  args.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
+  args.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+  args.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20);
+  return grpc::CreateCustomChannel(absl::StrCat("dns:///", address),
+                                   grpc::InsecureChannelCredentials(), args);
+}
+
+GrpcPeers::~GrpcPeers() = default;
+
+WorkerInterface* GrpcPeers::Worker(const std::string& address) {
+  MutexLock lock(&mu_);
+  std::unique_ptr<WorkerInterface>& worker = workers_[address];
+  if (worker == nullptr) {
+    worker = std::make_unique<RemoteWorker>(MakeChannel(address), queue_);
+  }
+  return worker.get();
+}
+
+}  // namespace tensorfleet::rpc

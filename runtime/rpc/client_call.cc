@@ -1,0 +1,66 @@
+#include "runtime/rpc/client_call.h"
+
+#include <grpcpp/client_context.h>
+#include <grpcpp/generic/generic_stub.h>
+
+#include <chrono>
+#include <utility>
+
+#include "runtime/rpc/poll_set.h"
+#include "runtime/rpc/status_wire.h"
+
+namespace tensorfleet::rpc {
+namespace {
+
+class ClientCall final : public Tag, public std::enable_shared_from_this<ClientCall> {
+ public:
+  using Done = std::function<void(Status, grpc::ByteBuffer*)>;
+  ClientCall(const CallOptions& options, Done done)
+      : cancellation_(options.cancellation), done_(std::move(done)) {
+    context_.set_wait_for_ready(options.wait_for_ready);
+    if (options.timeout.count() > 0) {
+      context_.set_deadline(std::chrono::system_clock::now() + options.timeout);
+    }
+  }
+
+  void Start(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
+             const char* method, const grpc::ByteBuffer& request) {
+    self_ = shared_from_this();
+    grpc::internal::RpcMethod rpc(method, nullptr, grpc::internal::RpcMethod::NORMAL_RPC);
+    reader_.reset(grpc::internal::ClientAsyncResponseReaderHelper::Create<grpc::ByteBuffer>(
+        channel.get(), queue, rpc, &context_, request));
+    if (cancellation_ != nullptr) {
+      token_ = cancellation_->Register([self = self_] { self->context_.TryCancel(); });
+      if (token_ < 0) context_.TryCancel();
+    }
+    reader_->StartCall();
+    reader_->Finish(&response_, &status_, this);
+  }
+
+  void Run(bool) override {
+    const std::shared_ptr<ClientCall> self = std::move(self_);
+    if (token_ >= 0) cancellation_->TryDeregister(token_);
+    Done done = std::move(done_);
+    done(FromGrpcStatus(status_), &response_);
+  }
+
+ private:
+  CancellationManager* const cancellation_;
+  CancellationManager::Token token_ = -1;
+  Done done_;
+  grpc::ClientContext context_;
+  grpc::ByteBuffer response_;
+  grpc::Status status_;
+  std::unique_ptr<grpc::ClientAsyncResponseReader<grpc::ByteBuffer>> reader_;
+  std::shared_ptr<ClientCall> self_;  // until the call has ended
+};
+
+}  // namespace
+
+void StartCall(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
+               const char* method, grpc::ByteBuffer request, const CallOptions& options,
+               std::function<void(Status, grpc::ByteBuffer*)> done) {
+  std::make_shared<ClientCall>(options, std::move(done))->Start(channel, queue, method, request);
+}
+
+}  // namespace tensorfleet::rpc

@@ -1,0 +1,22 @@
+// A unary call to another server, as bytes.
+#pragma once
+
+#include <grpcpp/channel.h>
+#include <grpcpp/completion_queue.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <functional>
+#include <memory>
+
+#include "runtime/base/status.h"
+#include "runtime/session/worker_interface.h"
+
+namespace tensorfleet::rpc {
+
+// Starts the call; `done` gets the response when the status is OK. `method` must live for ever. The options'
+// cancellation cancels the call, which then ends with Cancelled.
+void StartCall(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
+               const char* method, grpc::ByteBuffer request, const CallOptions& options,
+               std::function<void(Status, grpc::ByteBuffer*)> done);
+
+}  // namespace tensorfleet::rpc

@@ -1,0 +1,160 @@
+#include "runtime/rpc/server.h"
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server.h>
+#include <grpcpp/server_builder.h>
+
+#include <algorithm>
+#include <atomic>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/base/log.h"
+#include "runtime/base/thread_pool.h"
+#include "runtime/base/timer_queue.h"
+#include "runtime/device/device_name.h"
+#include "runtime/kernels/cpu/all.h"
+#include "runtime/ops/all.h"
+#include "runtime/rpc/channels.h"
+#include "runtime/rpc/master_service.h"
+#include "runtime/rpc/poll_set.h"
+#include "runtime/rpc/worker_service.h"
+#include "runtime/session/master.h"
+#include "runtime/session/worker.h"
+
+namespace tensorfleet::rpc {
+
+struct Server::State {
+  ServerOptions options;
+  std::string target;
+  int port = 0;
+  TimerQueue timers;
+  std::unique_ptr<PollSet> polls;
+  std::unique_ptr<GrpcPeers> peers;
+  std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<Worker> worker;
+  std::unique_ptr<Master> master;
+  std::unique_ptr<RawService> master_service, worker_service;
+  std::unique_ptr<grpc::Server> server;
+  bool is_stopped = false;
+};
+
+namespace {
+
+std::string ListenAddress(const ServerOptions& options) {
+  if (!options.bind.empty()) return options.bind;
+  const std::string address = options.cluster.Address(options.job, options.task).value();
+  return absl::StrCat("[::]", address.substr(address.rfind(':')));
+}
+
+int PollThreads(const ServerOptions& options) {
+  if (options.poll_threads > 0) return options.poll_threads;
+  return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 3, 8);
+}
+
+void LogCluster(const ServerOptions& options) {
+  for (const ClusterSpec::Job& job : options.cluster.jobs()) {
+    LogInfo(absl::StrCat("Cluster job ", job.name, " -> ", ClusterSpec::Describe(job)));
+  }
+}
+
+void SetLimits(grpc::ServerBuilder* builder) {
+  builder->SetMaxReceiveMessageSize(-1);
+  builder->SetMaxSendMessageSize(-1);
+  builder->AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // a taken port is an error
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20);
+  // Peers ask for signs of life, on idle connections too.
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5'000);
+  builder->AddChannelArgument(GRPC_ARG_HTTP2_MAX_PING_STRIKES, 0);
+  // A client that vanished without a word is noticed, and its steps are cancelled.
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 20'000);
+  builder->AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
+  TFLEET_RETURN_IF_ERROR(options.cluster.Address(options.job, options.task).status());
+  auto state = std::make_unique<State>();
+  State& s = *state;
+  s.options = options;
+  const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  s.pool = std::make_unique<ThreadPool>(
+      "compute", options.compute_threads > 0 ? options.compute_threads : cores);
+
+  const std::string address = ListenAddress(options);
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &s.port);
+  SetLimits(&builder);
+  std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
+  grpc::ServerCompletionQueue* const server_queue = queue.get();
+  s.peers = std::make_unique<GrpcPeers>(server_queue);
+
+  Worker::Options worker;
+  worker.task = DeviceName::Task(options.job, options.task).TaskString();
+  worker.cluster = options.cluster;
+  worker.pool = s.pool.get();
+  worker.peers = s.peers.get();
+  worker.ops = &BuiltinOps();
+  worker.kernels = &CpuKernels();
+  s.worker = std::make_unique<Worker>(std::move(worker));
+
+  Master::Options master;
+  master.worker = s.worker.get();
+  master.cluster = options.cluster;
+  master.peers = s.peers.get();
+  master.timers = &s.timers;
+  master.default_session_config = options.default_session_config;
+  master.default_placement = options.default_placement;
+  master.dump_dir = options.dump_dir;
+  s.master = std::make_unique<Master>(std::move(master));
+
+  s.master_service = MakeMasterService(s.master.get(), &s.polls);
+  s.worker_service = MakeWorkerService(s.worker.get(), &s.polls);
+  builder.RegisterService(s.master_service.get());
+  builder.RegisterService(s.worker_service.get());
+  s.server = builder.BuildAndStart();
+  if (s.server == nullptr || s.port == 0) {
+    queue->Shutdown();
+    void* tag = nullptr;
+    bool ok = false;
+    while (queue->Next(&tag, &ok)) {
+    }
+    return Unavailable("cannot listen on ", address, ": is the port taken by another process?");
+  }
+  s.polls = std::make_unique<PollSet>(std::move(queue), PollThreads(options));
+  s.master_service->Start(server_queue);
+  s.worker_service->Start(server_queue);
+  s.target = absl::StrCat("grpc://localhost:", s.port);
+  LogCluster(options);
+  LogInfo(absl::StrCat("Started server with target: ", s.target),
+          {{"task", s.worker->task()}, {"listening", address}});
+  return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Server::~Server() {
+  Stop(std::chrono::milliseconds(0));
+  State& s = *state_;
+  // First what may start calls, then what waits for them.
+  Notification closed;
+  s.master->CloseAll([&closed](Status) { closed.Notify(); });
+  closed.WaitFor(std::chrono::seconds(10));
+  s.pool.reset();
+  s.polls.reset();
+}
+
+const std::string& Server::target() const { return state_->target; }
+int Server::port() const { return state_->port; }
+
+void Server::Stop(std::chrono::milliseconds deadline) {
+  State& s = *state_;
+  if (s.is_stopped) return;
+  s.is_stopped = true;
+  s.server->Shutdown(std::chrono::system_clock::now() + deadline);
+}
+
+}  // namespace tensorfleet::rpc

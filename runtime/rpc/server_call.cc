@@ -1,0 +1,77 @@
+#include "runtime/rpc/server_call.h"
+
+#include <utility>
+
+#include "runtime/rpc/status_wire.h"
+#include "runtime/rpc/wire_reader.h"
+#include "runtime/session/metrics.h"
+
+namespace tensorfleet::rpc {
+
+ServerCall::ServerCall(RawService* service, int method, grpc::ServerCompletionQueue* queue)
+    : service_(service), method_(method), queue_(queue), responder_(&context_) {
+  received_.handle = &ServerCall::Received;
+  replied_.handle = &ServerCall::Replied;
+  ended_.handle = &ServerCall::Ended;
+  received_.call = replied_.call = ended_.call = this;
+  context_.AsyncNotifyWhenDone(&ended_);
+}
+
+void ServerCall::Received(bool ok) {
+  if (!ok) {  // the server is going down; gRPC gives no other event for this call
+    delete this;
+    return;
+  }
+  RawService* const service = service_;
+  auto* next = new ServerCall(service, method_, queue_);
+  service->RequestAsyncUnary(method_, &next->context_, &next->request_, &next->responder_, queue_,
+                             queue_, &next->received_);
+  service->under_way_.fetch_add(1, std::memory_order_relaxed);
+  ServerMetrics().rpcs.fetch_add(1, std::memory_order_relaxed);
+  service->methods_[method_].handle(this);
+}
+
+void ServerCall::Reply(grpc::ByteBuffer response) {
+  service_->under_way_.fetch_sub(1, std::memory_order_relaxed);
+  responder_.Finish(response, grpc::Status::OK, &replied_);
+}
+
+void ServerCall::ReplyMessage(const google::protobuf::MessageLite& response) {
+  Reply(SerializeMessage(response));
+}
+
+void ServerCall::ReplyError(const Status& status) {
+  service_->under_way_.fetch_sub(1, std::memory_order_relaxed);
+  responder_.FinishWithError(ToGrpcStatus(status), &replied_);
+}
+
+void ServerCall::Replied(bool) { Unref(); }
+
+void ServerCall::Ended(bool) {
+  if (context_.IsCancelled()) cancellation_.StartCancel(Cancelled("the client gave up the call"));
+  Unref();
+}
+
+void ServerCall::Unref() {
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+RawService::RawService(std::vector<Method> methods) : methods_(std::move(methods)) {
+  for (size_t i = 0; i < methods_.size(); ++i) {
+    AddMethod(new grpc::internal::RpcServiceMethod(
+        methods_[i].name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+    MarkMethodRaw(static_cast<int>(i));
+  }
+}
+
+void RawService::Start(grpc::ServerCompletionQueue* queue) {
+  for (size_t i = 0; i < methods_.size(); ++i) {
+    for (int slot = 0; slot < methods_[i].slots; ++slot) {
+      auto* call = new ServerCall(this, static_cast<int>(i), queue);
+      RequestAsyncUnary(static_cast<int>(i), &call->context_, &call->request_, &call->responder_,
+                        queue, queue, &call->received_);
+    }
+  }
+}
+
+}  // namespace tensorfleet::rpc
