@@ -1,0 +1,15 @@
+// The commands of `tensorfleet`. Each adds itself to the program's command line and is run by its callback.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace tensorfleet::cli {
+
+// Exit codes: 0 fine, 1 failed, 2 wrong use.
+void AddServerCommand(CLI::App* app, int* exit_code);
+void AddOpsCommand(CLI::App* app, int* exit_code);
+void AddVersionCommand(CLI::App* app, int* exit_code);
+
+}  // namespace tensorfleet::cli

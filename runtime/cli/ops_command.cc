@@ -1,0 +1,65 @@
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/cli/commands.h"
+#include "runtime/kernels/cpu/all.h"
+#include "runtime/ops/all.h"
+
+namespace tensorfleet::cli {
+namespace {
+
+// "T: float double; Tidx: int32 int64" of what an op's kernels were registered for.
+std::string TypesOf(const std::string& op) {
+  std::map<std::string, std::set<DType>> types;
+  for (const TypeConstraints& constraints : CpuKernels().ConstraintsOf(op, kCpu)) {
+    for (const TypeConstraint& constraint : constraints) types[constraint.attr].insert(constraint.type);
+  }
+  return absl::StrJoin(types, "; ", [](std::string* out, const auto& attr) {
+    absl::StrAppend(out, attr.first, ": ",
+                    absl::StrJoin(attr.second, " ", [](std::string* name, DType type) {
+                      name->append(DTypeName(type));
+                    }));
+  });
+}
+
+int PrintOps(const std::string& wanted) {
+  const std::vector<std::string> with_kernel = CpuKernels().Ops(kCpu);
+  const std::set<std::string> kernels(with_kernel.begin(), with_kernel.end());
+  bool found = false;
+  for (const std::string& name : BuiltinOps().Names()) {
+    if (!wanted.empty() && name != wanted) continue;
+    found = true;
+    std::cout << name;
+    if (kernels.count(name) == 0) {
+      std::cout << "  (no kernel of its own)";
+    } else if (const std::string types = TypesOf(name); !types.empty()) {
+      std::cout << "  " << types;
+    }
+    std::cout << '\n';
+    if (wanted.empty()) continue;
+    const StatusOr<const OpSchema*> schema = BuiltinOps().Find(name);
+    if (schema.ok()) std::cout << "  " << (*schema)->Summary() << "\n  " << (*schema)->doc << '\n';
+  }
+  if (!found) {
+    std::cerr << "tensorfleet ops: there is no op '" << wanted << "'\n";
+    return 1;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void AddOpsCommand(CLI::App* app, int* exit_code) {
+  CLI::App* command = app->add_subcommand(
+      "ops", "Lists the ops that servers run, and the types that each has kernels for");
+  auto op = std::make_shared<std::string>();
+  command->add_option("op", *op, "One op only, with its signature");
+  command->callback([op, exit_code] { *exit_code = PrintOps(*op); });
+}
+
+}  // namespace tensorfleet::cli

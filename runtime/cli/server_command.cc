@@ -1,0 +1,141 @@
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <iostream>
+#include <memory>
+#include <thread>
+
+#include "runtime/base/log.h"
+#include "runtime/cli/commands.h"
+#include "runtime/cli/log_flags.h"
+#include "runtime/cli/server_config.h"
+#include "runtime/rpc/metrics_server.h"
+#include "runtime/rpc/server.h"
+
+namespace tensorfleet::cli {
+namespace {
+
+constexpr char kHelp[] =
+    R"(Serves one task of a cluster: clients dial it with tf.compat.v1.Session("grpc://HOST:PORT").
+
+Every task of the cluster runs this command once, with the same cluster and with its own job name and index.
+Where they come from, the first that is given:
+  --cluster_spec with --job_name and --task_index
+  --server_def FILE, or the variable TF_SERVER_DEF_FILE: a tensorflow.ServerDef, binary or text
+  the variable TF_CONFIG, as Kubeflow and TensorFlow set it
+  nothing: task 0 of a job "local" of its own, on port 2222 (or --bind)
+
+Examples:
+  tensorfleet server --cluster_spec 'ps|host0:2222,worker|host1:2222;host2:2222' --job_name worker --task_index 1
+  tensorfleet server --cluster_spec '{"ps": ["host0:2222"], "worker": {"3": "host4:2222"}}' --job_name ps --task_index 0
+  TF_CONFIG='{"cluster": {"local": ["localhost:2222"]}, "task": {"type": "local", "index": 0}}' tensorfleet server
+
+A server may start before its peers: sessions wait for them, and the log says for whom.
+SIGTERM and SIGINT end it: running steps may finish within --drain_deadline, then it exits with 0.)";
+
+struct ServerFlags {
+  ClusterFlags cluster;
+  LogFlags log;
+  int metrics_port = 0;
+  double drain_deadline = 10;
+  int threads = 0;
+  std::string dump_dir;
+  std::string default_placement = "first-job";
+};
+
+const char* Env(const char* name) { return std::getenv(name); }
+
+StatusOr<DefaultPlacement> ParsePlacement(const std::string& text) {
+  if (text == "first-job") return DefaultPlacement::kFirstJobTaskZero;
+  if (text == "master-task") return DefaultPlacement::kMasterTask;
+  return InvalidArgument("--default_placement must be 'first-job' or 'master-task', not '", text, "'");
+}
+
+// Ends the process when draining takes much longer than it may: something hangs, and waiting does not help.
+void StartWatchdog(double seconds) {
+  std::thread([seconds] {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds + 5));
+    LogError("Draining did not end in time; leaving without it");
+    ::_exit(0);
+  }).detach();
+}
+
+Status Serve(const ServerFlags& flags) {
+  TFLEET_RETURN_IF_ERROR(flags.log.Apply());
+  TFLEET_ASSIGN_OR_RETURN(rpc::ServerOptions options, ServerConfigFrom(flags.cluster, &Env));
+  TFLEET_ASSIGN_OR_RETURN(options.default_placement, ParsePlacement(flags.default_placement));
+  options.compute_threads = flags.threads;
+  options.dump_dir = flags.dump_dir;
+  if (!flags.dump_dir.empty() && ::access(flags.dump_dir.c_str(), W_OK) != 0) {
+    return InvalidArgument("--dump_graph: ", flags.dump_dir, " is not a folder that can be written to");
+  }
+  // All threads inherit the mask: the signals come to sigwait only.
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+
+  std::unique_ptr<rpc::MetricsServer> metrics;
+  if (flags.metrics_port > 0) {
+    TFLEET_ASSIGN_OR_RETURN(metrics, rpc::MetricsServer::Start(flags.metrics_port));
+    LogInfo("Serving metrics", {{"port", flags.metrics_port}, {"path", "/metrics"}});
+  }
+  TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Server> server, rpc::Server::Start(options));
+  int received = 0;
+  sigwait(&signals, &received);
+  LogInfo("Draining: running steps may finish, new ones are refused",
+          {{"signal", received}, {"deadline_seconds", flags.drain_deadline}});
+  StartWatchdog(flags.drain_deadline);
+  server->Stop(std::chrono::milliseconds(static_cast<int64_t>(flags.drain_deadline * 1000)));
+  LogInfo("Server has stopped");
+  // Nothing is left to save; the kernel frees memory faster than destructors do.
+  std::cout.flush();
+  ::_exit(0);
+}
+
+}  // namespace
+
+void AddServerCommand(CLI::App* app, int* exit_code) {
+  auto flags = std::make_shared<ServerFlags>();
+  CLI::App* command = app->add_subcommand("server", kHelp);
+  command->add_option("--cluster_spec", flags->cluster.cluster_spec,
+                      "JSON, 'job|host:port;host:port,job2|...', or @FILE with JSON or a ClusterDef as text");
+  command->add_option("--job_name", flags->cluster.job_name, "This task's job");
+  command->add_option("--task_index", flags->cluster.task_index, "This task's index in its job")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("--server_def", flags->cluster.server_def,
+                      "File with a tensorflow.ServerDef; its default_session_config counts");
+  command->add_option("--bind", flags->cluster.bind,
+                      "host:port to listen on when it is not the port of this task's address in the cluster "
+                      "(containers with mapped ports)");
+  command->add_option("--default_placement", flags->default_placement,
+                      "Where nodes go that nothing ties to a place: 'first-job' is task 0 of the cluster's "
+                      "first job, whichever server is asked, so that variables are shared; 'master-task' is "
+                      "the task of the server that is asked, as in TensorFlow 2.15")
+      ->capture_default_str();
+  command->add_option("--threads", flags->threads, "Threads for kernels; 0: one per core")
+      ->check(CLI::Range(0, 4096));
+  command->add_option("--metrics_port", flags->metrics_port,
+                      "Port for Prometheus, path /metrics; 0: no metrics")
+      ->check(CLI::Range(0, 65535));
+  command->add_option("--drain_deadline", flags->drain_deadline,
+                      "Seconds that running steps have after SIGTERM")
+      ->check(CLI::Range(0.0, 86400.0))
+      ->capture_default_str();
+  command->add_option("--dump_graph", flags->dump_dir,
+                      "Folder that gets each session's graph as text before placing, placed, pruned and rewritten");
+  flags->log.AddTo(command);
+  command->callback([flags, exit_code] {
+    const Status status = Serve(*flags);
+    if (status.ok()) return;
+    std::cerr << "tensorfleet server: " << status.message() << std::endl;
+    *exit_code = status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
+  });
+}
+
+}  // namespace tensorfleet::cli
