@@ -1,4 +1,5 @@
-// The commands of `tensorfleet`. Each adds itself to the program's command line and is run by its callback.
+// The commands of `tensorfleet`. Each adds itself to the program's command line and is run by its
+// callback.
 #pragma once
 
 namespace CLI {

@@ -17,7 +17,8 @@ namespace {
 std::string TypesOf(const std::string& op) {
   std::map<std::string, std::set<DType>> types;
   for (const TypeConstraints& constraints : CpuKernels().ConstraintsOf(op, kCpu)) {
-    for (const TypeConstraint& constraint : constraints) types[constraint.attr].insert(constraint.type);
+    for (const TypeConstraint& constraint : constraints)
+      types[constraint.attr].insert(constraint.type);
   }
   return absl::StrJoin(types, "; ", [](std::string* out, const auto& attr) {
     absl::StrAppend(out, attr.first, ": ",

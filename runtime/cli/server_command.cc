@@ -51,10 +51,12 @@ const char* Env(const char* name) { return std::getenv(name); }
 StatusOr<DefaultPlacement> ParsePlacement(const std::string& text) {
   if (text == "first-job") return DefaultPlacement::kFirstJobTaskZero;
   if (text == "master-task") return DefaultPlacement::kMasterTask;
-  return InvalidArgument("--default_placement must be 'first-job' or 'master-task', not '", text, "'");
+  return InvalidArgument("--default_placement must be 'first-job' or 'master-task', not '", text,
+                         "'");
 }
 
-// Ends the process when draining takes much longer than it may: something hangs, and waiting does not help.
+// Ends the process when draining takes much longer than it may: something hangs, and waiting does
+// not help.
 void StartWatchdog(double seconds) {
   std::thread([seconds] {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds + 5));
@@ -70,7 +72,8 @@ Status Serve(const ServerFlags& flags) {
   options.compute_threads = flags.threads;
   options.dump_dir = flags.dump_dir;
   if (!flags.dump_dir.empty() && ::access(flags.dump_dir.c_str(), W_OK) != 0) {
-    return InvalidArgument("--dump_graph: ", flags.dump_dir, " is not a folder that can be written to");
+    return InvalidArgument("--dump_graph: ", flags.dump_dir,
+                           " is not a folder that can be written to");
   }
   // All threads inherit the mask: the signals come to sigwait only.
   sigset_t signals;
@@ -103,32 +106,39 @@ Status Serve(const ServerFlags& flags) {
 void AddServerCommand(CLI::App* app, int* exit_code) {
   auto flags = std::make_shared<ServerFlags>();
   CLI::App* command = app->add_subcommand("server", kHelp);
-  command->add_option("--cluster_spec", flags->cluster.cluster_spec,
-                      "JSON, 'job|host:port;host:port,job2|...', or @FILE with JSON or a ClusterDef as text");
+  command->add_option(
+      "--cluster_spec", flags->cluster.cluster_spec,
+      "JSON, 'job|host:port;host:port,job2|...', or @FILE with JSON or a ClusterDef as text");
   command->add_option("--job_name", flags->cluster.job_name, "This task's job");
   command->add_option("--task_index", flags->cluster.task_index, "This task's index in its job")
       ->check(CLI::NonNegativeNumber);
   command->add_option("--server_def", flags->cluster.server_def,
                       "File with a tensorflow.ServerDef; its default_session_config counts");
-  command->add_option("--bind", flags->cluster.bind,
-                      "host:port to listen on when it is not the port of this task's address in the cluster "
-                      "(containers with mapped ports)");
-  command->add_option("--default_placement", flags->default_placement,
-                      "Where nodes go that nothing ties to a place: 'first-job' is task 0 of the cluster's "
-                      "first job, whichever server is asked, so that variables are shared; 'master-task' is "
-                      "the task of the server that is asked, as in TensorFlow 2.15")
+  command->add_option(
+      "--bind", flags->cluster.bind,
+      "host:port to listen on when it is not the port of this task's address in the cluster "
+      "(containers with mapped ports)");
+  command
+      ->add_option(
+          "--default_placement", flags->default_placement,
+          "Where nodes go that nothing ties to a place: 'first-job' is task 0 of the cluster's "
+          "first job, whichever server is asked, so that variables are shared; 'master-task' is "
+          "the task of the server that is asked, as in TensorFlow 2.15")
       ->capture_default_str();
   command->add_option("--threads", flags->threads, "Threads for kernels; 0: one per core")
       ->check(CLI::Range(0, 4096));
-  command->add_option("--metrics_port", flags->metrics_port,
-                      "Port for Prometheus, path /metrics; 0: no metrics")
+  command
+      ->add_option("--metrics_port", flags->metrics_port,
+                   "Port for Prometheus, path /metrics; 0: no metrics")
       ->check(CLI::Range(0, 65535));
-  command->add_option("--drain_deadline", flags->drain_deadline,
-                      "Seconds that running steps have after SIGTERM")
+  command
+      ->add_option("--drain_deadline", flags->drain_deadline,
+                   "Seconds that running steps have after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
-  command->add_option("--dump_graph", flags->dump_dir,
-                      "Folder that gets each session's graph as text before placing, placed, pruned and rewritten");
+  command->add_option(
+      "--dump_graph", flags->dump_dir,
+      "Folder that gets each session's graph as text before placing, placed, pruned and rewritten");
   flags->log.AddTo(command);
   command->callback([flags, exit_code] {
     const Status status = Serve(*flags);

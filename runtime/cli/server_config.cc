@@ -14,7 +14,8 @@ namespace {
 class FirstError final : public google::protobuf::io::ErrorCollector {
  public:
   void AddError(int line, int column, const std::string& message) override {
-    if (what.empty()) what = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+    if (what.empty())
+      what = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
   }
   std::string what;
 };
@@ -29,8 +30,8 @@ StatusOr<tensorflow::ServerDef> ReadServerDef(const std::string& path) {
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&error);
   if (parser.ParseFromString(content, &def)) return def;
-  return InvalidArgument(path, " holds no ServerDef, neither in binary form nor as text (", error.what,
-                         ")");
+  return InvalidArgument(path, " holds no ServerDef, neither in binary form nor as text (",
+                         error.what, ")");
 }
 
 Status UseServerDef(const std::string& path, rpc::ServerOptions* options) {
@@ -58,7 +59,8 @@ Status UseServerDef(const std::string& path, rpc::ServerOptions* options) {
 Status UseTfConfig(const char* json, rpc::ServerOptions* options) {
   TFLEET_ASSIGN_OR_RETURN(TfConfig config, TfConfig::Parse(json));
   if (config.rpc_layer != "grpc") {
-    return Unimplemented("TF_CONFIG: rpc_layer '", config.rpc_layer, "' is not supported; use 'grpc'");
+    return Unimplemented("TF_CONFIG: rpc_layer '", config.rpc_layer,
+                         "' is not supported; use 'grpc'");
   }
   options->cluster = std::move(config.cluster);
   options->job = std::move(config.job);

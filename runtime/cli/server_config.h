@@ -17,9 +17,10 @@ struct ClusterFlags {
   std::string bind;
 };
 
-// Flags win over a ServerDef (--server_def, else the variable TF_SERVER_DEF_FILE), which wins over TF_CONFIG; with
-// none of them the server is task 0 of a job "local" of its own. `env` reads a variable and gives null when it is
-// not set. Errors: InvalidArgument and NotFound, saying where the fault is.
+// Flags win over a ServerDef (--server_def, else the variable TF_SERVER_DEF_FILE), which wins over
+// TF_CONFIG; with none of them the server is task 0 of a job "local" of its own. `env` reads a
+// variable and gives null when it is not set. Errors: InvalidArgument and NotFound, saying where
+// the fault is.
 StatusOr<rpc::ServerOptions> ServerConfigFrom(const ClusterFlags& flags,
                                               const char* (*env)(const char* name));
 

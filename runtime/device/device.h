@@ -56,8 +56,8 @@ class DeviceSet {
 // The CPU of a task: one device "…/device:CPU:0" over `pool`, which must outlive it.
 std::unique_ptr<Device> MakeCpuDevice(absl::string_view task, ThreadPool* pool);
 
-// `device` under the name that it has when its task is called `task`; same incarnation, same memory, same
-// threads. For sessions that rename the tasks of a cluster. `device` must outlive it.
+// `device` under the name that it has when its task is called `task`; same incarnation, same
+// memory, same threads. For sessions that rename the tasks of a cluster. `device` must outlive it.
 std::unique_ptr<Device> MakeRenamedDevice(absl::string_view task, Device* device);
 
 }  // namespace tensorfleet

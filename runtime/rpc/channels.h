@@ -13,8 +13,9 @@
 
 namespace tensorfleet::rpc {
 
-// A channel with our settings: no limit on messages below 2 GiB, quick reconnection, and keepalive, so that a peer
-// that was stopped or vanished without a word fails its calls within some 20 seconds.
+// A channel with our settings: no limit on messages below 2 GiB, quick reconnection, and keepalive,
+// so that a peer that was stopped or vanished without a word fails its calls within some 20
+// seconds.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
 
 class GrpcPeers final : public Peers {

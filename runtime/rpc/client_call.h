@@ -13,8 +13,8 @@
 
 namespace tensorfleet::rpc {
 
-// Starts the call; `done` gets the response when the status is OK. `method` must live for ever. The options'
-// cancellation cancels the call, which then ends with Cancelled.
+// Starts the call; `done` gets the response when the status is OK. `method` must live for ever. The
+// options' cancellation cancels the call, which then ends with Cancelled.
 void StartCall(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
                const char* method, grpc::ByteBuffer request, const CallOptions& options,
                std::function<void(Status, grpc::ByteBuffer*)> done);

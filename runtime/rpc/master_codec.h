@@ -1,5 +1,5 @@
-// The master's messages that carry tensors, to and from structs. Decoders give Internal "Unable to parse request" for
-// bytes that are no such message.
+// The master's messages that carry tensors, to and from structs. Decoders give Internal "Unable to
+// parse request" for bytes that are no such message.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>

@@ -9,8 +9,8 @@
 
 namespace tensorfleet::rpc {
 
-// The methods' handlers refer to `master` and `*polls`, which must outlive the service's calls. `*polls` may be set
-// after this, before the first call.
+// The methods' handlers refer to `master` and `*polls`, which must outlive the service's calls.
+// `*polls` may be set after this, before the first call.
 std::unique_ptr<RawService> MakeMasterService(Master* master, std::unique_ptr<PollSet>* polls);
 
 }  // namespace tensorfleet::rpc

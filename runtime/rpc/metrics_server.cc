@@ -22,13 +22,15 @@ constexpr size_t kMaxRequestBytes = 16 << 10;
 
 std::string Respond(absl::string_view request) {
   const auto answer = [](absl::string_view status, absl::string_view body) {
-    return absl::StrCat("HTTP/1.1 ", status,
-                        "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: ",
-                        body.size(), "\r\nConnection: close\r\n\r\n", body);
+    return absl::StrCat(
+        "HTTP/1.1 ", status,
+        "\r\nContent-Type: text/plain; version=0.0.4; charset=utf-8\r\nContent-Length: ",
+        body.size(), "\r\nConnection: close\r\n\r\n", body);
   };
   if (!absl::StartsWith(request, "GET ")) return answer("405 Method Not Allowed", "GET only\n");
   const absl::string_view path = request.substr(4, request.find(' ', 4) - 4);
-  if (path == "/metrics" || absl::StartsWith(path, "/metrics?")) return answer("200 OK", RenderMetrics());
+  if (path == "/metrics" || absl::StartsWith(path, "/metrics?"))
+    return answer("200 OK", RenderMetrics());
   if (path == "/healthz") return answer("200 OK", "ok\n");
   return answer("404 Not Found", "the metrics are under /metrics\n");
 }
@@ -69,7 +71,8 @@ StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
   sockaddr_in6 address{};
   address.sin6_family = AF_INET6;
   address.sin6_port = htons(static_cast<uint16_t>(port));
-  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0) return fail("bind");
+  if (::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0)
+    return fail("bind");
   if (::listen(listener, 16) != 0) return fail("listen");
   int stop[2];
   if (::pipe(stop) != 0) return fail("pipe");

@@ -1,5 +1,5 @@
-// A small HTTP server that gives Prometheus the metrics: GET /metrics on a port of its own. One thread; a slow or
-// silent scraper is dropped after two seconds.
+// A small HTTP server that gives Prometheus the metrics: GET /metrics on a port of its own. One
+// thread; a slow or silent scraper is dropped after two seconds.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,6 @@
-// A few threads that take events from one gRPC completion queue and run their handlers. Calls that a server
-// receives and calls that it makes share the queue, so that a reply is often handled by the thread that waits for
-// it anyway.
+// A few threads that take events from one gRPC completion queue and run their handlers. Calls that
+// a server receives and calls that it makes share the queue, so that a reply is often handled by
+// the thread that waits for it anyway.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -25,7 +25,8 @@ class PollSet {
  public:
   // Starts `num_threads` threads.
   PollSet(std::unique_ptr<grpc::CompletionQueue> queue, int num_threads);
-  // Shuts the queue down and waits for the events that are still under way: servers and calls must have ended.
+  // Shuts the queue down and waits for the events that are still under way: servers and calls must
+  // have ended.
   ~PollSet();
   PollSet(const PollSet&) = delete;
   PollSet& operator=(const PollSet&) = delete;

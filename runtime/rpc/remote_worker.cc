@@ -18,8 +18,9 @@ Status BadResponse(const char* method) {
 
 void RemoteWorker::Call(const char* method, const google::protobuf::MessageLite& request,
                         const CallOptions& options, Done done) {
-  StartCall(channel_, queue_, method, SerializeMessage(request), options,
-            [done = std::move(done)](Status status, grpc::ByteBuffer*) { done(std::move(status)); });
+  StartCall(
+      channel_, queue_, method, SerializeMessage(request), options,
+      [done = std::move(done)](Status status, grpc::ByteBuffer*) { done(std::move(status)); });
 }
 
 void RemoteWorker::GetStatus(const CallOptions& options,
@@ -112,7 +113,8 @@ void RemoteWorker::CleanupAll(const CallOptions& options,
 void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
                               RecvTensorResult* result, Done done) {
   StartCall(channel_, queue_, "/tensorflow.WorkerService/RecvTensor", EncodeRecvTensor(args),
-            options, [result, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
+            options,
+            [result, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
               done(status.ok() ? DecodeRecvTensorResponse(bytes, result) : status);
             });
 }

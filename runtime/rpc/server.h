@@ -1,5 +1,5 @@
-// One task's server: its worker and its master behind gRPC on one port. The way to embed a server in a program;
-// `tensorfleet server` is a thin shell around it. Thread-safe.
+// One task's server: its worker and its master behind gRPC on one port. The way to embed a server
+// in a program; `tensorfleet server` is a thin shell around it. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -21,19 +21,20 @@ struct ServerOptions {
   // This task's entry in the cluster.
   std::string job;
   int task = 0;
-  // Where to listen, "host:port"; empty: on all interfaces at the port of this task's address. Peers still use the
-  // address in the cluster.
+  // Where to listen, "host:port"; empty: on all interfaces at the port of this task's address.
+  // Peers still use the address in the cluster.
   std::string bind;
   tensorflow::ConfigProto default_session_config;
   DefaultPlacement default_placement = DefaultPlacement::kFirstJobTaskZero;
-  std::string dump_dir;  // where graphs are written before and after placing; empty: nowhere
+  std::string dump_dir;     // where graphs are written before and after placing; empty: nowhere
   int compute_threads = 0;  // 0: as many as the machine has cores
   int poll_threads = 0;     // 0: a few
 };
 
 class Server {
  public:
-  // Listens and serves. Errors: NotFound when the cluster has no such task; Unavailable when the port is taken.
+  // Listens and serves. Errors: NotFound when the cluster has no such task; Unavailable when the
+  // port is taken.
   static StatusOr<std::unique_ptr<Server>> Start(ServerOptions options);
   // Stops at once when Stop was not called.
   ~Server();

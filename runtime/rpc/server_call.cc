@@ -58,8 +58,8 @@ void ServerCall::Unref() {
 
 RawService::RawService(std::vector<Method> methods) : methods_(std::move(methods)) {
   for (size_t i = 0; i < methods_.size(); ++i) {
-    AddMethod(new grpc::internal::RpcServiceMethod(
-        methods_[i].name.c_str(), grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
+    AddMethod(new grpc::internal::RpcServiceMethod(methods_[i].name.c_str(),
+                                                   grpc::internal::RpcMethod::NORMAL_RPC, nullptr));
     MarkMethodRaw(static_cast<int>(i));
   }
 }

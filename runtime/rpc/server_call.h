@@ -1,5 +1,5 @@
-// Unary calls at the server, as bytes. A RawService lists methods by name; each call that comes in goes to the
-// method's handler, which replies once, on whatever thread.
+// Unary calls at the server, as bytes. A RawService lists methods by name; each call that comes in
+// goes to the method's handler, which replies once, on whatever thread.
 #pragma once
 
 #include <grpcpp/impl/rpc_service_method.h>

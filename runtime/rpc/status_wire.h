@@ -1,5 +1,5 @@
-// Errors on the wire: gRPC's code and message, payloads in the trailer "grpc-status-details-bin" as a
-// GrpcPayloadContainer (facts: tf-protocol.md, A.5).
+// Errors on the wire: gRPC's code and message, payloads in the trailer "grpc-status-details-bin" as
+// a GrpcPayloadContainer (facts: tf-protocol.md, A.5).
 #pragma once
 
 #include <grpcpp/support/status.h>

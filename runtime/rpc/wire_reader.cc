@@ -118,7 +118,8 @@ void WireReader::ReadTensor(Tensor* out, Status* error) {
   Leave(outer);
 }
 
-// The order in which servers write: dtype, shape, content. Whatever comes otherwise is left to protobuf.
+// The order in which servers write: dtype, shape, content. Whatever comes otherwise is left to
+// protobuf.
 void WireReader::TensorFields(Tensor* out, Status* error) {
   tensorflow::TensorProto proto;
   std::string others;

@@ -1,5 +1,6 @@
-// Reads protobuf messages by hand for the calls that carry tensors: content goes from gRPC's slices straight into
-// a tensor's aligned buffer. Everything comes from outside: lengths are checked before anything is allocated.
+// Reads protobuf messages by hand for the calls that carry tensors: content goes from gRPC's slices
+// straight into a tensor's aligned buffer. Everything comes from outside: lengths are checked
+// before anything is allocated.
 #pragma once
 
 #include <google/protobuf/io/coded_stream.h>
@@ -31,7 +32,8 @@ class WireReader {
  public:
   explicit WireReader(grpc::ByteBuffer* buffer);
 
-  // Moves to the next field of the present message; false at its end or when the bytes make no sense.
+  // Moves to the next field of the present message; false at its end or when the bytes make no
+  // sense.
   bool Next();
   bool ok() const { return ok_; }
   int field() const { return static_cast<int>(tag_ >> 3); }
@@ -42,7 +44,8 @@ class WireReader {
   void Bool(bool* out);
   void Message(google::protobuf::MessageLite* out);
   void Skip();
-  // A TensorProto. Errors of the tensor itself (not of the framing) are kept in `*error`, the first one counts.
+  // A TensorProto. Errors of the tensor itself (not of the framing) are kept in `*error`, the first
+  // one counts.
   void ReadTensor(Tensor* out, Status* error);
   // A NamedTensorProto.
   void ReadNamedTensor(NamedTensor* out, Status* error);

@@ -72,8 +72,9 @@ StatusOr<EncodedTensor> EncodeTensor(const Tensor& tensor) {
     size = out.framed.size();
   }
   if (size > kMaxMessageBytes - 4096) {
-    return OutOfRange("a tensor of ", size, " bytes does not fit into a message of 2 GiB: ",
-                      DTypeName(tensor.dtype()), " ", tensor.shape().ToString());
+    return OutOfRange("a tensor of ", size,
+                      " bytes does not fit into a message of 2 GiB: ", DTypeName(tensor.dtype()),
+                      " ", tensor.shape().ToString());
   }
   AppendTag(4, kLengthDelimited, &out.header);
   AppendVarint(size, &out.header);

@@ -1,5 +1,6 @@
-// Writes protobuf messages by hand for the calls that carry tensors: what is small goes into one block, a tensor's
-// buffer is appended as it is and kept alive until gRPC has sent it. Not thread-safe.
+// Writes protobuf messages by hand for the calls that carry tensors: what is small goes into one
+// block, a tensor's buffer is appended as it is and kept alive until gRPC has sent it. Not
+// thread-safe.
 #pragma once
 
 #include <grpcpp/support/byte_buffer.h>
@@ -19,18 +20,19 @@ namespace tensorfleet::rpc {
 
 // A tensor as the fields of a TensorProto: everything but the raw content, and where that is.
 struct EncodedTensor {
-  std::string header;   // dtype, shape, tag and length of tensor_content
-  std::string framed;   // content of strings, handles and variants
-  Tensor tensor;        // content of plain data, sent from its own buffer
+  std::string header;  // dtype, shape, tag and length of tensor_content
+  std::string framed;  // content of strings, handles and variants
+  Tensor tensor;       // content of plain data, sent from its own buffer
   size_t content_size() const { return framed.empty() ? tensor.bytes() : framed.size(); }
   size_t size() const { return header.size() + content_size(); }
 };
-// Errors: Unimplemented for a variant that cannot leave its process; OutOfRange for content of 2 GiB or more.
+// Errors: Unimplemented for a variant that cannot leave its process; OutOfRange for content of 2
+// GiB or more.
 StatusOr<EncodedTensor> EncodeTensor(const Tensor& tensor);
 
 class WireWriter {
  public:
-  void Varint(int field, uint64_t value);  // nothing for 0
+  void Varint(int field, uint64_t value);          // nothing for 0
   void Bytes(int field, absl::string_view value);  // nothing when empty
   void BytesOrEmpty(int field, absl::string_view value);
   void Message(int field, const google::protobuf::MessageLite& message);

@@ -169,7 +169,8 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
                          EmptyAnswer<tensorflow::DeregisterGraphResponse>(call));
     });
   });
-  add("RunGraph",
+  add(
+      "RunGraph",
       [w, polls](ServerCall* call) {
         if ((*polls)->is_last_poller()) {
           w->pool()->Schedule([w, call] { RunGraph(w, call); });
@@ -190,7 +191,8 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
                     EmptyAnswer<tensorflow::CleanupAllResponse>(call));
     });
   });
-  add("RecvTensor", [w](ServerCall* call) { RecvTensor(w, call); }, 4);
+  add(
+      "RecvTensor", [w](ServerCall* call) { RecvTensor(w, call); }, 4);
   add("Logging", [w](ServerCall* call) {
     WithRequest<tensorflow::LoggingRequest>(call, [w, call](const auto& request) {
       w->Logging(OptionsOf(call), request,
@@ -202,8 +204,7 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
   add("Tracing", [](ServerCall* call) { call->ReplyError(Unimplemented("Tracing")); });
   for (const char* name : {"RecvBuf", "CompleteGroup", "CompleteInstance"}) {
     add(name, [name](ServerCall* call) {
-      call->ReplyError(
-          Unimplemented(name, ": this server does not run collective operations yet"));
+      call->ReplyError(Unimplemented(name, ": this server does not run collective operations yet"));
     });
   }
   add("GetStepSequence", [sequences = std::make_shared<StepSequences>()](ServerCall* call) {
@@ -217,9 +218,8 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
       call->ReplyMessage(response);
     });
   });
-  add("MarkRecvFinished", [](ServerCall* call) {
-    call->ReplyMessage(tensorflow::MarkRecvFinishedResponse());
-  });
+  add("MarkRecvFinished",
+      [](ServerCall* call) { call->ReplyMessage(tensorflow::MarkRecvFinishedResponse()); });
   return std::make_unique<RawService>(std::move(methods));
 }
 

@@ -70,10 +70,12 @@ TEST(StepTable, APeerMayComeBeforeTheStepAndNotAfterIt) {
 TEST(StepRendezvous, AbortEndsWaitersWithAnEcho) {
   StepRendezvous rendezvous(1);
   const RendezvousKey key =
-      RendezvousKey::Parse("/job:a/replica:0/task:0/device:CPU:0;1;/job:a/replica:0/task:0/device:CPU:0;x;0:0")
+      RendezvousKey::Parse(
+          "/job:a/replica:0/task:0/device:CPU:0;1;/job:a/replica:0/task:0/device:CPU:0;x;0:0")
           .value();
   Status seen;
-  rendezvous.RecvLocalAsync(key, nullptr, [&](const Status& status, Tensor, bool) { seen = status; });
+  rendezvous.RecvLocalAsync(key, nullptr,
+                            [&](const Status& status, Tensor, bool) { seen = status; });
   rendezvous.StartAbort(InvalidArgument("cause"));
   EXPECT_EQ(seen.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(IsDerived(seen));

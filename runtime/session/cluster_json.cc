@@ -11,12 +11,15 @@ using Json = nlohmann::ordered_json;  // the order of the jobs counts
 
 StatusOr<Json> ParseObject(absl::string_view text, absl::string_view what) {
   Json json = Json::parse(text.begin(), text.end(), /*cb=*/nullptr, /*allow_exceptions=*/false);
-  if (json.is_discarded()) return InvalidArgument(what, " is not valid JSON: ", text.substr(0, 200));
-  if (!json.is_object()) return InvalidArgument(what, " must be a JSON object, not ", json.type_name());
+  if (json.is_discarded())
+    return InvalidArgument(what, " is not valid JSON: ", text.substr(0, 200));
+  if (!json.is_object())
+    return InvalidArgument(what, " must be a JSON object, not ", json.type_name());
   return json;
 }
 
-StatusOr<std::string> AddressOf(const Json& value, const std::string& job, absl::string_view index) {
+StatusOr<std::string> AddressOf(const Json& value, const std::string& job,
+                                absl::string_view index) {
   if (!value.is_string()) {
     return InvalidArgument("job '", job, "', task ", index, ": the address must be a string, not ",
                            value.type_name());
@@ -41,7 +44,8 @@ StatusOr<ClusterSpec::Job> JobFromJson(const std::string& name, const Json& valu
   }
   for (const auto& [key, address] : value.items()) {
     int index = 0;
-    if (key.find_first_not_of("0123456789") != std::string::npos || !absl::SimpleAtoi(key, &index)) {
+    if (key.find_first_not_of("0123456789") != std::string::npos ||
+        !absl::SimpleAtoi(key, &index)) {
       return InvalidArgument("job '", name, "': '", key, "' is not a task index");
     }
     if (job.tasks.count(index) > 0) {
@@ -85,8 +89,9 @@ StatusOr<ClusterSpec> ClusterSpec::FromJson(absl::string_view text) {
 std::string ClusterSpec::ToJson() const {
   Json json = Json::object();
   for (const Job& job : jobs_) {
-    const bool dense = job.tasks.empty() || (job.tasks.begin()->first == 0 &&
-                       job.tasks.rbegin()->first + 1 == static_cast<int>(job.tasks.size()));
+    const bool dense =
+        job.tasks.empty() || (job.tasks.begin()->first == 0 &&
+                              job.tasks.rbegin()->first + 1 == static_cast<int>(job.tasks.size()));
     Json value = dense ? Json::array() : Json::object();
     for (const auto& [index, address] : job.tasks) {
       if (dense) {
@@ -108,7 +113,8 @@ StatusOr<TfConfig> TfConfig::Parse(absl::string_view text) {
     config.rpc_layer = json["rpc_layer"].get<std::string>();
   }
   if (!json.contains("task") || !json["task"].is_object()) {
-    return InvalidArgument("TF_CONFIG: there is no task object that says which entry this process is");
+    return InvalidArgument(
+        "TF_CONFIG: there is no task object that says which entry this process is");
   }
   const Json& task = json["task"];
   if (!task.contains("type") || !task["type"].is_string()) {
@@ -128,7 +134,8 @@ StatusOr<TfConfig> TfConfig::Parse(absl::string_view text) {
   for (ClusterSpec::Job& job : *jobs) {
     if (job.name != config.job) continue;
     // An operator's sparse form gives a parameter server only its own address, yet its true index.
-    if (job.tasks.size() == 1 && job.tasks.count(config.task) == 0 && json[key][job.name].is_array()) {
+    if (job.tasks.size() == 1 && job.tasks.count(config.task) == 0 &&
+        json[key][job.name].is_array()) {
       std::string address = job.tasks.begin()->second;
       job.tasks = {{config.task, std::move(address)}};
     }

@@ -16,9 +16,9 @@ struct TfConfig {
   int task = 0;
   std::string rpc_layer;  // "grpc" unless set
 
-  // Takes {"cluster": {...}, "task": {"type": ..., "index": ...}} and the operator's sparse form, where
-  // "sparseCluster" lists only the peers that this task talks to. Errors: InvalidArgument, naming the part at
-  // fault.
+  // Takes {"cluster": {...}, "task": {"type": ..., "index": ...}} and the operator's sparse form,
+  // where "sparseCluster" lists only the peers that this task talks to. Errors: InvalidArgument,
+  // naming the part at fault.
   static StatusOr<TfConfig> Parse(absl::string_view json);
 };
 

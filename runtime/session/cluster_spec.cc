@@ -72,7 +72,8 @@ StatusOr<ClusterSpec> ClusterSpec::Make(std::vector<Job> jobs) {
       }
       const std::string where = absl::StrCat("job '", job.name, "', task ", index, ": ");
       if (Status s = CheckAddress(address); !s.ok()) return Prefixed(where, s);
-      const auto [it, is_new] = taken.emplace(address, DeviceName::Task(job.name, index).TaskString());
+      const auto [it, is_new] =
+          taken.emplace(address, DeviceName::Task(job.name, index).TaskString());
       if (!is_new) {
         return InvalidArgument(where, "address ", address, " is that of ", it->second, " already");
       }
@@ -106,7 +107,8 @@ StatusOr<ClusterSpec> ClusterSpec::FromText(absl::string_view text) {
   // Errors with line and column instead of lines on standard error.
   struct FirstError : google::protobuf::io::ErrorCollector {
     void AddError(int line, int column, const std::string& message) override {
-      if (what.empty()) what = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
+      if (what.empty())
+        what = absl::StrCat("line ", line + 1, ", column ", column + 1, ": ", message);
     }
     std::string what;
   } error;

@@ -1,6 +1,7 @@
-// Which tasks a cluster has and where they listen: jobs in the order in which they were given, each with its
-// tasks by index. Reads and writes the forms that users have: ClusterDef (binary and text), JSON as in
-// TF_CONFIG (dense lists or sparse objects), and "ps|host:2222,worker|host:2223;host:2224".
+// Which tasks a cluster has and where they listen: jobs in the order in which they were given, each
+// with its tasks by index. Reads and writes the forms that users have: ClusterDef (binary and
+// text), JSON as in TF_CONFIG (dense lists or sparse objects), and
+// "ps|host:2222,worker|host:2223;host:2224".
 #pragma once
 
 #include <map>
@@ -24,8 +25,8 @@ class ClusterSpec {
   };
 
   ClusterSpec() = default;
-  // All of these check names, indices and addresses. Errors: InvalidArgument naming the job, the index or the
-  // address at fault.
+  // All of these check names, indices and addresses. Errors: InvalidArgument naming the job, the
+  // index or the address at fault.
   static StatusOr<ClusterSpec> Make(std::vector<Job> jobs);
   static StatusOr<ClusterSpec> FromProto(const tensorflow::ClusterDef& def);
   static StatusOr<ClusterSpec> FromBinary(absl::string_view bytes);
@@ -55,7 +56,8 @@ class ClusterSpec {
   std::vector<Job> jobs_;
 };
 
-// Errors: InvalidArgument unless `address` is "host:port" with a port of 1 to 65535; "[::1]:2222" is fine.
+// Errors: InvalidArgument unless `address` is "host:port" with a port of 1 to 65535; "[::1]:2222"
+// is fine.
 Status CheckAddress(absl::string_view address);
 
 }  // namespace tensorfleet

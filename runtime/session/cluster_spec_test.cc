@@ -12,7 +12,8 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 ClusterSpec TwoJobs() {
-  return ClusterSpec::Make({{"worker", {{0, "w0:1"}, {1, "w1:2"}}}, {"ps", {{3, "p3:65535"}}}}).value();
+  return ClusterSpec::Make({{"worker", {{0, "w0:1"}, {1, "w1:2"}}}, {"ps", {{3, "p3:65535"}}}})
+      .value();
 }
 
 std::string ErrorOf(const StatusOr<ClusterSpec>& spec) {
@@ -59,8 +60,8 @@ TEST(ClusterSpec, ErrorsNameTheFaultyIndex) {
 }
 
 TEST(ClusterSpec, ErrorsNameTheFaultyAddress) {
-  for (const char* bad : {"host", "host:", ":1", "host:0", "host:65536", "host:1x", "::1:5", "a b:1",
-                          "grpc://host:1", "host:-1"}) {
+  for (const char* bad : {"host", "host:", ":1", "host:0", "host:65536", "host:1x", "::1:5",
+                          "a b:1", "grpc://host:1", "host:-1"}) {
     EXPECT_THAT(ErrorOf(ClusterSpec::Make({{"ps", {{2, bad}}}})),
                 AllOf(HasSubstr("job 'ps', task 2"), HasSubstr(bad)));
   }
@@ -75,17 +76,17 @@ TEST(ClusterSpec, AddressOfAnUnknownTaskSaysWhatThereIs) {
 }
 
 TEST(TfConfig, ReadsTheDenseForm) {
-  const TfConfig config =
-      TfConfig::Parse(R"({"cluster": {"ps": ["p:1"], "worker": ["w:1", "v:1"]},
+  const TfConfig config = TfConfig::Parse(R"({"cluster": {"ps": ["p:1"], "worker": ["w:1", "v:1"]},
                           "task": {"type": "worker", "index": 1}, "environment": "cloud"})")
-          .value();
+                              .value();
   EXPECT_EQ(config.job, "worker");
   EXPECT_EQ(*config.cluster.Address(config.job, config.task), "v:1");
 }
 
 TEST(TfConfig, ReadsTheSparseFormOfAParameterServer) {
   const TfConfig config =
-      TfConfig::Parse(R"({"cluster":{"worker":{},"ps":["p1:1"]},"task":{"type":"ps","index":1}})").value();
+      TfConfig::Parse(R"({"cluster":{"worker":{},"ps":["p1:1"]},"task":{"type":"ps","index":1}})")
+          .value();
   EXPECT_EQ(*config.cluster.Address("ps", 1), "p1:1");
 }
 
@@ -104,7 +105,8 @@ TEST(TfConfig, SaysWhatIsMissing) {
   EXPECT_THAT(error("{"), HasSubstr("not valid JSON"));
   EXPECT_THAT(error("[]"), HasSubstr("must be a JSON object"));
   EXPECT_THAT(error(R"({"cluster": {}})"), HasSubstr("task"));
-  EXPECT_THAT(error(R"({"cluster": {}, "task": {"type": "ps", "index": "x"}})"), HasSubstr("task.index"));
+  EXPECT_THAT(error(R"({"cluster": {}, "task": {"type": "ps", "index": "x"}})"),
+              HasSubstr("task.index"));
   EXPECT_THAT(error(R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "evaluator"}})"),
               HasSubstr("'evaluator' 0"));
   EXPECT_THAT(error(R"({"cluster": {"ps": ["a"]}, "task": {"type": "ps"}})"),

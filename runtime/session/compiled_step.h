@@ -1,5 +1,5 @@
-// A step that a master has prepared: the session's graph cut down to what the step needs, rewritten, partitioned,
-// and registered with the workers that take part. Immutable once ready.
+// A step that a master has prepared: the session's graph cut down to what the step needs,
+// rewritten, partitioned, and registered with the workers that take part. Immutable once ready.
 #pragma once
 
 #include <functional>
@@ -26,8 +26,8 @@ class CompiledStep {
   struct Part {
     const SessionTask* task = nullptr;
     std::string graph_handle;
-    // What this part makes for the master's own and returns in its reply, which saves a round trip. Empty when the
-    // values are fetched where they are needed.
+    // What this part makes for the master's own and returns in its reply, which saves a round trip.
+    // Empty when the values are fetched where they are needed.
     std::vector<std::string> reply_keys;
     std::unique_ptr<Graph> graph;  // until it is registered
   };

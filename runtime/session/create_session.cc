@@ -136,18 +136,19 @@ void SessionCreation::Remind(bool is_first) {
   if (!is_first) {
     for (size_t i = 0; i < tasks_.size(); ++i) {
       if (!answered_[i]) {
-        LogInfo(absl::StrCat("CreateSession still waiting for response from worker: ",
-                             tasks_[i].name),
-                {{"address", addresses_[i]}});
+        LogInfo(
+            absl::StrCat("CreateSession still waiting for response from worker: ", tasks_[i].name),
+            {{"address", addresses_[i]}});
       }
     }
   }
   if (master_->options().timers == nullptr) return;
-  master_->options().timers->RunAfter(
-      is_first ? std::chrono::nanoseconds(kFirstReminder) : std::chrono::nanoseconds(kReminderPeriod),
-      [weak = weak_from_this()] {
-        if (const auto self = weak.lock()) self->Remind(/*is_first=*/false);
-      });
+  master_->options().timers->RunAfter(is_first ? std::chrono::nanoseconds(kFirstReminder)
+                                               : std::chrono::nanoseconds(kReminderPeriod),
+                                      [weak = weak_from_this()] {
+                                        if (const auto self = weak.lock())
+                                          self->Remind(/*is_first=*/false);
+                                      });
 }
 
 void SessionCreation::Answered(size_t i, StatusOr<std::vector<DeviceAttributes>> devices) {
@@ -156,8 +157,8 @@ void SessionCreation::Answered(size_t i, StatusOr<std::vector<DeviceAttributes>>
   Status status = devices.status();
   if (devices.ok()) {
     for (DeviceAttributes& device : *devices) {
-      if (device.name == absl::StrCat(task.name, "/device:", device.type, ":",
-                                      device.parsed.id.value_or(0))) {
+      if (device.name ==
+          absl::StrCat(task.name, "/device:", device.type, ":", device.parsed.id.value_or(0))) {
         task.devices.push_back(std::move(device));
       } else if (is_clients_cluster_) {
         task.devices.push_back(Renamed(device, task.name));
@@ -204,8 +205,8 @@ MasterSession::Options SessionCreation::SessionOptions() const {
     graph.client_incarnation = task.devices[0].incarnation;
   }
   placement.default_placement = options.default_placement;
-  placement.first_job = cluster_.empty() ? *DeviceName::Parse(own_task_).value().job
-                                         : cluster_.jobs()[0].name;
+  placement.first_job =
+      cluster_.empty() ? *DeviceName::Parse(own_task_).value().job : cluster_.jobs()[0].name;
   placement.allow_soft_placement = config_.allow_soft_placement();
   placement.kernels = &options.worker->kernels();
   placement.calls_are_expanded = true;
@@ -244,7 +245,8 @@ void SessionCreation::OpenAtWorkers() {
   tensorflow::ServerDef& server = *open.mutable_server_def();
   server.set_protocol("grpc");
   if (is_clients_cluster_) cluster_.ToProto(server.mutable_cluster());
-  auto* coordination = server.mutable_default_session_config()->mutable_experimental()
+  auto* coordination = server.mutable_default_session_config()
+                           ->mutable_experimental()
                            ->mutable_coordination_config();
   coordination->set_service_type("standalone");
   coordination->set_service_leader(own_task_);

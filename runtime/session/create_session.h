@@ -1,6 +1,6 @@
-// How a master opens a session: asks every worker in scope for its devices (and waits for those that are not up
-// yet, saying so in the log), places the graph, then opens a session at each worker. One object per attempt, kept
-// alive by the calls that are under way.
+// How a master opens a session: asks every worker in scope for its devices (and waits for those
+// that are not up yet, saying so in the log), places the graph, then opens a session at each
+// worker. One object per attempt, kept alive by the calls that are under way.
 #pragma once
 
 #include <atomic>
@@ -13,8 +13,8 @@
 
 namespace tensorfleet {
 
-// Whether a session with these filters uses the task; no filters: it does. Errors: InvalidArgument for a filter
-// that is no device name.
+// Whether a session with these filters uses the task; no filters: it does. Errors: InvalidArgument
+// for a filter that is no device name.
 StatusOr<bool> PassesFilters(const std::string& task,
                              const google::protobuf::RepeatedPtrField<std::string>& filters);
 

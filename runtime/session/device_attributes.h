@@ -6,7 +6,8 @@
 
 namespace tensorfleet {
 
-void DeviceAttributesToProto(const DeviceAttributes& attributes, tensorflow::DeviceAttributes* proto);
+void DeviceAttributesToProto(const DeviceAttributes& attributes,
+                             tensorflow::DeviceAttributes* proto);
 // Errors: InvalidArgument for a name that is not a full device name.
 StatusOr<DeviceAttributes> DeviceAttributesFromProto(const tensorflow::DeviceAttributes& proto);
 // The same device when its task is called `task`.

@@ -1,4 +1,5 @@
-// Runs a registered graph once: all its pieces at the same time, and one answer when the last has ended.
+// Runs a registered graph once: all its pieces at the same time, and one answer when the last has
+// ended.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// A session inside this process: one task, "/job:localhost/replica:0/task:0", no gRPC, no copies of tensors.
-// Calls block. Thread-safe: steps may run at the same time.
+// A session inside this process: one task, "/job:localhost/replica:0/task:0", no gRPC, no copies of
+// tensors. Calls block. Thread-safe: steps may run at the same time.
 #pragma once
 
 #include <memory>
@@ -27,8 +27,9 @@ class LocalSession {
 
   // Adds nodes to the graph. Errors: what importing and placing say.
   Status Extend(const tensorflow::GraphDef& nodes);
-  // Runs one step. `args.session_handle` is not looked at. Errors: those of the graph or of its ops, with the node's
-  // name; DeadlineExceeded after options.timeout_in_ms or the config's operation_timeout_in_ms.
+  // Runs one step. `args.session_handle` is not looked at. Errors: those of the graph or of its
+  // ops, with the node's name; DeadlineExceeded after options.timeout_in_ms or the config's
+  // operation_timeout_in_ms.
   Status Run(RunStepArgs args, RunStepResult* result);
   StatusOr<std::string> PartialRunSetup(const std::vector<std::string>& feeds,
                                         const std::vector<std::string>& fetches,

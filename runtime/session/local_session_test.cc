@@ -52,8 +52,10 @@ TEST_F(LocalSessionTest, RunsWhatIsFetched) {
 
 TEST_F(LocalSessionTest, GivesEachDistinctFetchOnceInTheOrderOfTheRequest) {
   ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
-  ASSERT_TRUE(session_->Extend(GraphOf(R"(
-    node { name: "a" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })")).ok());
+  ASSERT_TRUE(session_
+                  ->Extend(GraphOf(R"(
+    node { name: "a" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })"))
+                  .ok());
   EXPECT_EQ(*Run({Feed("x:0", 2)}, {"y:0", "a:0", "y:0"}), (std::vector<float>{-2, 2}));
 }
 
@@ -93,11 +95,13 @@ TEST_F(LocalSessionTest, RunsStepsOfManyThreads) {
 }
 
 TEST_F(LocalSessionTest, PartialRunsTakeFeedsInInstalments) {
-  ASSERT_TRUE(session_->Extend(GraphOf(R"(
+  ASSERT_TRUE(session_
+                  ->Extend(GraphOf(R"(
     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
     node { name: "z" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
     node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
-    node { name: "w" op: "Neg" input: "z" attr { key: "T" value { type: DT_FLOAT } } })")).ok());
+    node { name: "w" op: "Neg" input: "z" attr { key: "T" value { type: DT_FLOAT } } })"))
+                  .ok());
   const std::string handle = session_->PartialRunSetup({"x:0", "z:0"}, {"y:0", "w:0"}, {}).value();
   RunStepArgs first;
   first.partial_run_handle = handle;
@@ -124,8 +128,10 @@ TEST_F(LocalSessionTest, PartialRunsTakeFeedsInInstalments) {
 
 TEST_F(LocalSessionTest, CallablesMayReplaceAnEdge) {
   ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
-  ASSERT_TRUE(session_->Extend(GraphOf(R"(
-    node { name: "a" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })")).ok());
+  ASSERT_TRUE(session_
+                  ->Extend(GraphOf(R"(
+    node { name: "a" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })"))
+                  .ok());
   tensorflow::CallableOptions options;
   options.add_feed("x:0");
   options.add_fetch("a:0");

@@ -1,5 +1,5 @@
-// The master of a task: the sessions of clients that dialled it. Thread-safe; calls are asynchronous like those of
-// WorkerInterface, and arguments given by pointer live until `done`.
+// The master of a task: the sessions of clients that dialled it. Thread-safe; calls are
+// asynchronous like those of WorkerInterface, and arguments given by pointer live until `done`.
 #pragma once
 
 #include <functional>
@@ -55,7 +55,8 @@ class Master {
                    DoneWith<tensorflow::ListDevicesResponse> done);
   void Reset(const CallOptions& call, const tensorflow::ResetRequest& request, Done done);
   StatusOr<int64_t> MakeCallable(const tensorflow::MakeCallableRequest& request);
-  void RunCallable(const CallOptions& call, RunCallableArgs* args, RunStepResult* result, Done done);
+  void RunCallable(const CallOptions& call, RunCallableArgs* args, RunStepResult* result,
+                   Done done);
   Status ReleaseCallable(const tensorflow::ReleaseCallableRequest& request);
 
   // Closes every session. For the end of the process.

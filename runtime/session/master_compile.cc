@@ -1,5 +1,5 @@
-// How a session prepares a step: cuts it out of the graph on a pool thread, then registers each piece with its
-// worker, all at the same time.
+// How a session prepares a step: cuts it out of the graph on a pool thread, then registers each
+// piece with its worker, all at the same time.
 
 #include <atomic>
 
@@ -55,8 +55,8 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
       if (task.name == cut.tasks[i]) parts[i].task = &task;
     }
     if (parts[i].task == nullptr) {
-      registration->errors.Add(Internal("nodes were placed on ", cut.tasks[i],
-                                        ", which this session does not use"));
+      registration->errors.Add(
+          Internal("nodes were placed on ", cut.tasks[i], ", which this session does not use"));
       registration->OneLess();
       continue;
     }

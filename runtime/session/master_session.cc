@@ -12,7 +12,8 @@
 namespace tensorfleet {
 namespace {
 
-// Requests are matched by their names in the order in which they came; this bounds what a client can make us keep.
+// Requests are matched by their names in the order in which they came; this bounds what a client
+// can make us keep.
 constexpr size_t kMaxVariants = 4096;
 
 template <typename Names, typename NameOf>
@@ -82,7 +83,8 @@ Status MasterSession::ClosedError() const {
 std::shared_ptr<const MasterSession::Variant> MasterSession::FindVariant(const RunStepArgs& args) {
   std::string key;
   const auto same = [](const std::string& name) -> const std::string& { return name; };
-  AppendNames(args.feeds, ',', [](const NamedTensor& t) -> const std::string& { return t.name; }, &key);
+  AppendNames(
+      args.feeds, ',', [](const NamedTensor& t) -> const std::string& { return t.name; }, &key);
   AppendNames(args.fetches, ',', same, &key);
   AppendNames(args.targets, ',', same, &key);
   {
@@ -212,23 +214,24 @@ void MasterSession::RunCallable(const CallOptions& call, RunCallableArgs* args,
     done(InvalidArgument("No such callable handle: ", args->handle));
     return;
   }
-  callable->step->WhenReady([self = shared_from_this(), callable, call, args, result,
-                             done = std::move(done)]() mutable {
-    if (!callable->step->status().ok()) {
-      done(callable->step->status());
-      return;
-    }
-    auto holder = std::make_shared<StepRun*>(nullptr);
-    auto finish = [result, holder, done = std::move(done)](Status status) {
-      for (Tensor& fetch : (*holder)->fetches) result->fetches.push_back({"", std::move(fetch)});
-      result->metadata.Swap(&(*holder)->metadata);
-      done(std::move(status));
-    };
-    auto run = std::make_shared<StepRun>(std::move(self), callable->step, std::move(finish));
-    *holder = run.get();
-    run->feeds = std::move(args->feeds);
-    run->Start(call, callable->options);
-  });
+  callable->step->WhenReady(
+      [self = shared_from_this(), callable, call, args, result, done = std::move(done)]() mutable {
+        if (!callable->step->status().ok()) {
+          done(callable->step->status());
+          return;
+        }
+        auto holder = std::make_shared<StepRun*>(nullptr);
+        auto finish = [result, holder, done = std::move(done)](Status status) {
+          for (Tensor& fetch : (*holder)->fetches)
+            result->fetches.push_back({"", std::move(fetch)});
+          result->metadata.Swap(&(*holder)->metadata);
+          done(std::move(status));
+        };
+        auto run = std::make_shared<StepRun>(std::move(self), callable->step, std::move(finish));
+        *holder = run.get();
+        run->feeds = std::move(args->feeds);
+        run->Start(call, callable->options);
+      });
 }
 
 void MasterSession::ReleaseCallable(int64_t handle) {
@@ -246,8 +249,7 @@ void MasterSession::Close(Done done) {
       when_idle_ = [self = shared_from_this(), done] { self->DeleteWorkerSessions(done); };
     }
   }
-  closing_.StartCancel(
-      Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  closing_.StartCancel(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
   if (is_idle) DeleteWorkerSessions(std::move(done));
 }
 

@@ -1,5 +1,5 @@
-// One session of a client at a master: its graph, the steps prepared from it, and the workers that run them.
-// Thread-safe; calls are asynchronous like those of WorkerInterface.
+// One session of a client at a master: its graph, the steps prepared from it, and the workers that
+// run them. Thread-safe; calls are asynchronous like those of WorkerInterface.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   struct Options {
     std::string handle;
-    Worker* worker = nullptr;        // of this process
+    Worker* worker = nullptr;  // of this process
     TimerQueue* timers = nullptr;
     tensorflow::ConfigProto config;  // merged with the server's defaults
     std::vector<SessionTask> tasks;  // all that the session uses, this one included
@@ -40,15 +40,16 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   // The first nodes; the graph's version stays 0. Errors and cost: as Extend.
   Status InitGraph(const tensorflow::GraphDef& def) { return graph_.Extend(def); }
-  // Gives the new version. Errors: Aborted `Current version is V but caller expected W.`, what SessionGraph says.
-  // Takes long for big graphs: not for a polling thread.
+  // Gives the new version. Errors: Aborted `Current version is V but caller expected W.`, what
+  // SessionGraph says. Takes long for big graphs: not for a polling thread.
   StatusOr<int64_t> Extend(const tensorflow::GraphDef& def, int64_t expected_version);
 
   // `args` and `result` live until `done`.
   void RunStep(const CallOptions& call, RunStepArgs* args, RunStepResult* result, Done done);
   StatusOr<std::string> PartialRunSetup(const StepSignature& signature);
   StatusOr<int64_t> MakeCallable(const tensorflow::CallableOptions& options);
-  void RunCallable(const CallOptions& call, RunCallableArgs* args, RunStepResult* result, Done done);
+  void RunCallable(const CallOptions& call, RunCallableArgs* args, RunStepResult* result,
+                   Done done);
   void ReleaseCallable(int64_t handle);
 
   // Cancels what runs and calls back when nothing runs any more and the other workers were told.
@@ -64,7 +65,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   // How the names of one request map to a prepared step, whose lists are sorted.
   struct Variant {
     std::shared_ptr<CompiledStep> step;
-    std::vector<int> feed_slots;   // by position in the request
+    std::vector<int> feed_slots;  // by position in the request
     std::vector<int> fetch_slots;
   };
 

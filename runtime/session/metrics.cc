@@ -89,11 +89,12 @@ std::string RenderMetrics() {
                              "Pieces of steps that ran on this task, by duration.", &out);
   RenderValue("tensorfleet_steps_failed_total", "counter", "Steps that ended with an error.",
               m.steps_failed, &out);
-  RenderValue("tensorfleet_sessions", "gauge", "Sessions of clients that are open.", m.sessions, &out);
+  RenderValue("tensorfleet_sessions", "gauge", "Sessions of clients that are open.", m.sessions,
+              &out);
   RenderValue("tensorfleet_worker_sessions", "gauge", "Sessions of masters that are open here.",
               m.worker_sessions, &out);
-  RenderValue("tensorfleet_graphs_registered_total", "counter", "Pieces of graphs that were compiled.",
-              m.graphs_registered, &out);
+  RenderValue("tensorfleet_graphs_registered_total", "counter",
+              "Pieces of graphs that were compiled.", m.graphs_registered, &out);
   RenderValue("tensorfleet_rpcs_total", "counter", "Calls that were received.", m.rpcs, &out);
   RenderValue("tensorfleet_recv_tensor_waiting", "gauge",
               "Peers that wait for a tensor that is not made yet.", m.recv_tensor_waiting, &out);
@@ -103,7 +104,8 @@ std::string RenderMetrics() {
               ResidentBytes(), &out);
   Registry& registry = TheRegistry();
   MutexLock lock(&registry.mu);
-  absl::StrAppend(&out, "# HELP tensorfleet_received_bytes_total Tensor bytes that came from a task.\n",
+  absl::StrAppend(&out,
+                  "# HELP tensorfleet_received_bytes_total Tensor bytes that came from a task.\n",
                   "# TYPE tensorfleet_received_bytes_total counter\n");
   for (const auto& [edge, bytes] : registry.edges) {
     absl::StrAppend(&out, "tensorfleet_received_bytes_total{src=\"", edge.first, "\",dst=\"",

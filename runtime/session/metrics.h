@@ -1,5 +1,6 @@
-// What a server counts about itself. Cheap enough for the hot path; rendered in Prometheus' text form by
-// RenderMetrics. Process-wide: several servers in one process (tests) share the numbers. Thread-safe.
+// What a server counts about itself. Cheap enough for the hot path; rendered in Prometheus' text
+// form by RenderMetrics. Process-wide: several servers in one process (tests) share the numbers.
+// Thread-safe.
 #pragma once
 
 #include <array>
@@ -15,8 +16,8 @@ namespace tensorfleet {
 // Counts durations in buckets with fixed bounds.
 class DurationHistogram {
  public:
-  static constexpr std::array<double, 12> kBounds = {1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 1e-2,
-                                                     2.5e-2, 0.1,  0.25, 1,    10,     60};  // seconds
+  static constexpr std::array<double, 12> kBounds = {1e-4, 2.5e-4, 5e-4, 1e-3, 2.5e-3, 1e-2, 2.5e-2,
+                                                     0.1,  0.25,   1,    10,   60};  // seconds
   void Observe(int64_t nanos);
   void Render(absl::string_view name, absl::string_view help, std::string* out) const;
 
@@ -26,8 +27,8 @@ class DurationHistogram {
 };
 
 struct Metrics {
-  DurationHistogram step_seconds;         // RunStep and RunCallable at this master
-  DurationHistogram run_graph_seconds;    // RunGraph at this worker
+  DurationHistogram step_seconds;       // RunStep and RunCallable at this master
+  DurationHistogram run_graph_seconds;  // RunGraph at this worker
   std::atomic<int64_t> steps_failed{0};
   std::atomic<int64_t> sessions{0};         // open now, at this master
   std::atomic<int64_t> worker_sessions{0};  // open now, at this worker

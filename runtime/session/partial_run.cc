@@ -27,8 +27,8 @@ StatusOr<std::vector<RendezvousKey>> ParseFetchKeys(const std::vector<std::strin
   return parsed;
 }
 
-// Waits for the values that one call asks for, and for the end of the run when it is the last call or when a
-// value cannot come; deletes itself.
+// Waits for the values that one call asks for, and for the end of the run when it is the last call
+// or when a value cannot come; deletes itself.
 struct PartialRun::OneCall {
   std::shared_ptr<PartialRun> run;
   std::shared_ptr<WorkerStep> step;
@@ -88,8 +88,9 @@ void PartialRun::Call(std::shared_ptr<WorkerStep> step, const RunGraphArgs* args
   }
   result->recvs.resize(keys->size());
   result->recv_is_dead.resize(keys->size());
-  auto* call = new OneCall{shared_from_this(), std::move(step), result, args->is_last_partial_run,
-                           std::move(done), {keys->size() + 1}, {}, {}};
+  auto* call =
+      new OneCall{shared_from_this(), std::move(step),    result, args->is_last_partial_run,
+                  std::move(done),    {keys->size() + 1}, {},     {}};
   for (size_t i = 0; i < keys->size(); ++i) {
     result->recvs[i].name = (*keys)[i].text;
     call->step->rendezvous.RecvLocalAsync(

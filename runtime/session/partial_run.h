@@ -1,6 +1,6 @@
-// A graph whose feeds arrive, and whose results leave, in several calls. The graph starts with the first call and
-// waits in its receives; each call sends what it brings and returns when what it asks for is there; the last one
-// waits for the end. Thread-safe.
+// A graph whose feeds arrive, and whose results leave, in several calls. The graph starts with the
+// first call and waits in its receives; each call sends what it brings and returns when what it
+// asks for is there; the last one waits for the end. Thread-safe.
 #pragma once
 
 #include <functional>
@@ -35,7 +35,8 @@ class PartialRun : public std::enable_shared_from_this<PartialRun> {
 
 // Puts `sends` into the step's rendezvous. Errors: InvalidArgument for a malformed key.
 Status SendAll(const std::vector<NamedTensor>& sends, WorkerStep* step);
-// Errors: Internal `Failed to fetch outputs for step N. (Original error message: ...)` for a malformed key.
+// Errors: Internal `Failed to fetch outputs for step N. (Original error message: ...)` for a
+// malformed key.
 StatusOr<std::vector<RendezvousKey>> ParseFetchKeys(const std::vector<std::string>& keys,
                                                     int64_t step_id);
 

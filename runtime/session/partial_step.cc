@@ -89,9 +89,8 @@ StatusOr<std::string> MasterSession::PartialRunSetup(const StepSignature& signat
     partial->fetched.resize(signature.fetches.size());
   }
   Compile(partial->step, FeedStyle::kRendezvous, {});
-  partial->session_token = closing_.Register([partial, this] {
-    partial->cancellation.StartCancel(closing_.status());
-  });
+  partial->session_token =
+      closing_.Register([partial, this] { partial->cancellation.StartCancel(closing_.status()); });
   MutexLock lock(&mu_);
   if (closed_) return ClosedError();
   std::string partial_handle = absl::StrCat(next_partial_++);
@@ -115,104 +114,103 @@ void MasterSession::RunPartial(const CallOptions& call, RunStepArgs* args, RunSt
     done(InvalidArgument("Partial runs do not take targets after PartialRunSetup"));
     return;
   }
-  partial->step->WhenReady([self = shared_from_this(), partial, call, args, result,
-                            done = std::move(done)]() mutable {
-    auto run = std::make_shared<Instalment>();
-    run->partial = partial;
-    run->args = args;
-    run->result = result;
-    std::vector<int> feeds;
-    Status status = partial->step->status();
-    if (status.ok()) status = partial->Take(*args, &feeds, &run->fetches, &run->is_last);
-    if (status.ok() && !self->EnterStep()) status = self->ClosedError();
-    if (!status.ok()) {
-      done(std::move(status));
-      return;
-    }
-    run->done = std::move(done);
-    run->caller = call.cancellation;
-    if (run->caller != nullptr) {
-      run->caller_token = run->caller->Register([partial, caller = run->caller] {
-        partial->cancellation.StartCancel(caller->status());
-      });
-    }
-    const auto& parts = partial->step->parts();
-    run->calls.resize(parts.size());
-    run->pending = parts.size() + 1;
-    const auto key_of = [&](const std::string& tensor) {
-      const Options& o = self->options_;
-      const std::string& client = o.graph.placement.client_device;
-      return MakeRendezvousKey(client, o.graph.client_incarnation, client, tensor);
-    };
-    for (size_t i = 0; i < parts.size(); ++i) {
-      RunGraphArgs& part = run->calls[i].args;
-      part.session_handle = self->handle();
-      part.graph_handle = parts[i].graph_handle;
-      part.step_id = partial->step_id;
-      part.is_partial = true;
-      part.is_last_partial_run = run->is_last;
-      part.request_id = parts[i].task->is_local ? 0 : static_cast<int64_t>(RandomNonZero64());
-      if (!parts[i].task->is_local) continue;
-      run->local = static_cast<int>(i);
-      for (NamedTensor& feed : args->feeds) {
-        part.sends.push_back({key_of(feed.name), std::move(feed.tensor)});
-      }
-      for (const std::string& fetch : args->fetches) part.recv_keys.push_back(key_of(fetch));
-    }
-    const auto over = [self, run, partial_handle = args->partial_run_handle] {
-      const std::shared_ptr<PartialStep>& p = run->partial;
-      if (run->caller_token >= 0) run->caller->TryDeregister(run->caller_token);
-      Status merged = WithCancellationCause(run->errors.Merged(), p->cancellation);
-      RunStepResult* out = run->result;
-      if (merged.ok() && run->local >= 0) {
-        RunGraphResult& local = run->calls[run->local].result;
-        for (size_t i = 0; i < local.recvs.size(); ++i) {
-          if (local.recv_is_dead[i]) {
-            merged = InvalidArgument("The tensor returned for ", run->args->fetches[i],
-                                     " was not valid.");
+  partial->step->WhenReady(
+      [self = shared_from_this(), partial, call, args, result, done = std::move(done)]() mutable {
+        auto run = std::make_shared<Instalment>();
+        run->partial = partial;
+        run->args = args;
+        run->result = result;
+        std::vector<int> feeds;
+        Status status = partial->step->status();
+        if (status.ok()) status = partial->Take(*args, &feeds, &run->fetches, &run->is_last);
+        if (status.ok() && !self->EnterStep()) status = self->ClosedError();
+        if (!status.ok()) {
+          done(std::move(status));
+          return;
+        }
+        run->done = std::move(done);
+        run->caller = call.cancellation;
+        if (run->caller != nullptr) {
+          run->caller_token = run->caller->Register([partial, caller = run->caller] {
+            partial->cancellation.StartCancel(caller->status());
+          });
+        }
+        const auto& parts = partial->step->parts();
+        run->calls.resize(parts.size());
+        run->pending = parts.size() + 1;
+        const auto key_of = [&](const std::string& tensor) {
+          const Options& o = self->options_;
+          const std::string& client = o.graph.placement.client_device;
+          return MakeRendezvousKey(client, o.graph.client_incarnation, client, tensor);
+        };
+        for (size_t i = 0; i < parts.size(); ++i) {
+          RunGraphArgs& part = run->calls[i].args;
+          part.session_handle = self->handle();
+          part.graph_handle = parts[i].graph_handle;
+          part.step_id = partial->step_id;
+          part.is_partial = true;
+          part.is_last_partial_run = run->is_last;
+          part.request_id = parts[i].task->is_local ? 0 : static_cast<int64_t>(RandomNonZero64());
+          if (!parts[i].task->is_local) continue;
+          run->local = static_cast<int>(i);
+          for (NamedTensor& feed : args->feeds) {
+            part.sends.push_back({key_of(feed.name), std::move(feed.tensor)});
           }
-          out->fetches.push_back({run->args->fetches[i], std::move(local.recvs[i].tensor)});
+          for (const std::string& fetch : args->fetches) part.recv_keys.push_back(key_of(fetch));
         }
-      }
-      out->has_metadata = run->is_last;
-      const bool is_over = run->is_last || !merged.ok();
-      run->done(std::move(merged));
-      if (is_over) {
-        if (p->session_token >= 0) self->closing_.TryDeregister(p->session_token);
-        {
-          MutexLock lock(&self->mu_);
-          self->partial_.erase(partial_handle);
+        const auto over = [self, run, partial_handle = args->partial_run_handle] {
+          const std::shared_ptr<PartialStep>& p = run->partial;
+          if (run->caller_token >= 0) run->caller->TryDeregister(run->caller_token);
+          Status merged = WithCancellationCause(run->errors.Merged(), p->cancellation);
+          RunStepResult* out = run->result;
+          if (merged.ok() && run->local >= 0) {
+            RunGraphResult& local = run->calls[run->local].result;
+            for (size_t i = 0; i < local.recvs.size(); ++i) {
+              if (local.recv_is_dead[i]) {
+                merged = InvalidArgument("The tensor returned for ", run->args->fetches[i],
+                                         " was not valid.");
+              }
+              out->fetches.push_back({run->args->fetches[i], std::move(local.recvs[i].tensor)});
+            }
+          }
+          out->has_metadata = run->is_last;
+          const bool is_over = run->is_last || !merged.ok();
+          run->done(std::move(merged));
+          if (is_over) {
+            if (p->session_token >= 0) self->closing_.TryDeregister(p->session_token);
+            {
+              MutexLock lock(&self->mu_);
+              self->partial_.erase(partial_handle);
+            }
+            for (const CompiledStep::Part& part : p->step->parts()) {
+              part.task->worker->CleanupGraph({}, p->step_id, [](Status) {});
+            }
+          }
+          self->LeaveStep();
+        };
+        const auto one_less = [run, over] {
+          if (run->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) over();
+        };
+        for (size_t i = 0; i < parts.size(); ++i) {
+          CallOptions options;
+          options.cancellation = &partial->cancellation;
+          const SessionTask* task = parts[i].task;
+          task->worker->RunGraph(
+              options, &run->calls[i].args, &run->calls[i].result,
+              [run, task, one_less](Status part_status) {
+                CancellationManager& cancel = run->partial->cancellation;
+                if (part_status.code() == absl::StatusCode::kCancelled && cancel.is_cancelled()) {
+                  part_status = MarkDerived(std::move(part_status));
+                }
+                part_status = Prefixed(absl::StrCat("From ", task->name, ":\n"), part_status);
+                if (run->errors.Add(part_status)) {
+                  cancel.StartCancel(MarkDerived(std::move(part_status)));
+                }
+                one_less();
+              });
         }
-        for (const CompiledStep::Part& part : p->step->parts()) {
-          part.task->worker->CleanupGraph({}, p->step_id, [](Status) {});
-        }
-      }
-      self->LeaveStep();
-    };
-    const auto one_less = [run, over] {
-      if (run->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) over();
-    };
-    for (size_t i = 0; i < parts.size(); ++i) {
-      CallOptions options;
-      options.cancellation = &partial->cancellation;
-      const SessionTask* task = parts[i].task;
-      task->worker->RunGraph(options, &run->calls[i].args, &run->calls[i].result,
-                             [run, task, one_less](Status part_status) {
-                               CancellationManager& cancel = run->partial->cancellation;
-                               if (part_status.code() == absl::StatusCode::kCancelled &&
-                                   cancel.is_cancelled()) {
-                                 part_status = MarkDerived(std::move(part_status));
-                               }
-                               part_status =
-                                   Prefixed(absl::StrCat("From ", task->name, ":\n"), part_status);
-                               if (run->errors.Add(part_status)) {
-                                 cancel.StartCancel(MarkDerived(std::move(part_status)));
-                               }
-                               one_less();
-                             });
-    }
-    one_less();
-  });
+        one_less();
+      });
 }
 
 // What clients left unfinished.

@@ -1,5 +1,5 @@
-// A step that a client runs in instalments: which feeds came, which fetches were given, and the calls to workers
-// that carry them.
+// A step that a client runs in instalments: which feeds came, which fetches were given, and the
+// calls to workers that carry them.
 #pragma once
 
 #include <memory>
@@ -22,8 +22,8 @@ struct PartialStep {
   std::vector<bool> fed ABSL_GUARDED_BY(mu);
   std::vector<bool> fetched ABSL_GUARDED_BY(mu);
 
-  // Marks what a call brings and asks for. Errors: InvalidArgument, texts of tf-protocol.md, B.3, and nothing is
-  // marked. Sets `*is_last` when everything has then been fed and fetched.
+  // Marks what a call brings and asks for. Errors: InvalidArgument, texts of tf-protocol.md, B.3,
+  // and nothing is marked. Sets `*is_last` when everything has then been fed and fetched.
   Status Take(const RunStepArgs& args, std::vector<int>* feeds, std::vector<int>* fetches,
               bool* is_last) ABSL_LOCKS_EXCLUDED(mu);
 };

@@ -1,5 +1,5 @@
-// A graph that a master registered with a worker: one executor for each device that it uses. Immutable once
-// made; any number of steps may run at once.
+// A graph that a master registered with a worker: one executor for each device that it uses.
+// Immutable once made; any number of steps may run at once.
 #pragma once
 
 #include <memory>
@@ -21,9 +21,9 @@ class RegisteredGraph {
     std::unique_ptr<Executor> executor;
   };
 
-  // `graph` may name devices in its nodes' requests only (it came as a message); each must be one of this worker.
-  // Errors: InvalidArgument `Node 'q' is missing a device specification`, `<dev> unknown device.`; NotFound for an
-  // op without kernel; what compiling says.
+  // `graph` may name devices in its nodes' requests only (it came as a message); each must be one
+  // of this worker. Errors: InvalidArgument `Node 'q' is missing a device specification`, `<dev>
+  // unknown device.`; NotFound for an op without kernel; what compiling says.
   static StatusOr<std::shared_ptr<RegisteredGraph>> Make(WorkerSession* session,
                                                          std::unique_ptr<Graph> graph);
 

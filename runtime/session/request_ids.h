@@ -1,5 +1,5 @@
-// Request ids that were seen lately: a request that arrives twice (a retry by the transport) must not run
-// twice. Thread-safe.
+// Request ids that were seen lately: a request that arrives twice (a retry by the transport) must
+// not run twice. Thread-safe.
 #pragma once
 
 #include <cstdint>

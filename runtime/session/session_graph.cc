@@ -24,8 +24,8 @@ bool BringsFunctions(const tensorflow::GraphDef& def, const Graph& graph) {
   return false;
 }
 
-// For partial runs: which feeds each fetch needs, by position. The graph's receives from the client are its feeds,
-// its sends to the client its fetches.
+// For partial runs: which feeds each fetch needs, by position. The graph's receives from the client
+// are its feeds, its sends to the client its fetches.
 std::vector<std::vector<int>> NeedsOfFetches(const Graph& graph, const StepSignature& signature) {
   absl::flat_hash_map<std::string, int> feed_index;
   for (size_t i = 0; i < signature.feeds.size(); ++i) feed_index[signature.feeds[i]] = i;
@@ -85,8 +85,8 @@ SessionGraph::SessionGraph(Options options)
     : options_(std::move(options)),
       graph_(std::make_unique<Graph>(options_.ops, std::make_shared<const FunctionLibrary>())) {}
 
-// The present graph with room for what `def` brings: a new one when its functions are new, since a graph's library
-// does not change.
+// The present graph with room for what `def` brings: a new one when its functions are new, since a
+// graph's library does not change.
 StatusOr<std::unique_ptr<Graph>> SessionGraph::Grown(const tensorflow::GraphDef& def) {
   if (!BringsFunctions(def, *graph_)) return graph_->Clone();
   TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionLibrary> library,
@@ -97,7 +97,8 @@ StatusOr<std::unique_ptr<Graph>> SessionGraph::Grown(const tensorflow::GraphDef&
   ImportOptions import;
   import.allow_internal_ops = true;
   for (int i = 0; i < present.node_size(); ++i) {
-    present.mutable_node(i)->set_device(graph_->FindNode(present.node(i).name())->requested_device());
+    present.mutable_node(i)->set_device(
+        graph_->FindNode(present.node(i).name())->requested_device());
   }
   TFLEET_RETURN_IF_ERROR(ImportGraphDef(present, import, grown.get()));
   for (const Node* node : graph_->nodes()) {

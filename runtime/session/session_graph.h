@@ -1,4 +1,5 @@
-// The graph of a session: grows by extension, is placed as a whole, and is cut into steps. Thread-safe.
+// The graph of a session: grows by extension, is placed as a whole, and is cut into steps.
+// Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -28,12 +29,12 @@ class SessionGraph {
   explicit SessionGraph(Options options);
 
   // Adds nodes and functions and places the graph; on error nothing is added.
-  // Errors: InvalidArgument `... which was created by a previous call to Create or Extend in this session.`,
-  // what ImportGraphDef and Place say.
+  // Errors: InvalidArgument `... which was created by a previous call to Create or Extend in this
+  // session.`, what ImportGraphDef and Place say.
   Status Extend(const tensorflow::GraphDef& def);
 
-  // Cuts out, rewrites and partitions what `signature` needs. Parts name no task objects yet: the first of the
-  // pair is the task's name. `connections` (from tensor, to tensor) replace edges.
+  // Cuts out, rewrites and partitions what `signature` needs. Parts name no task objects yet: the
+  // first of the pair is the task's name. `connections` (from tensor, to tensor) replace edges.
   struct Cut {
     CompiledStep::Contents contents;
     std::vector<std::string> tasks;  // by part

@@ -1,5 +1,6 @@
-// What went wrong in the pieces of one step, and which of it the client is told: the first root cause, or all of
-// them when there are several; never an echo of a cause that is known. Thread-safe.
+// What went wrong in the pieces of one step, and which of it the client is told: the first root
+// cause, or all of them when there are several; never an echo of a cause that is known.
+// Thread-safe.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@ namespace tensorfleet {
 
 class StepErrors {
  public:
-  // Returns whether this is the first error that is no echo: the step is then to be cancelled. OK is ignored.
+  // Returns whether this is the first error that is no echo: the step is then to be cancelled. OK
+  // is ignored.
   bool Add(Status status);
   bool ok() const;
   Status Merged() const;

@@ -27,7 +27,8 @@ absl::string_view TaskOf(absl::string_view device) {
 
 // `[24B] [0.2Mb/s] edge_6_v/read from A to B`: the label that timelines show for a transfer.
 std::string TransferLabel(const RendezvousKey& key, int64_t bytes, int64_t nanos) {
-  const double mbits = nanos > 0 ? static_cast<double>(bytes) * 8e3 / static_cast<double>(nanos) : 0;
+  const double mbits =
+      nanos > 0 ? static_cast<double>(bytes) * 8e3 / static_cast<double>(nanos) : 0;
   return absl::StrCat("[", bytes, "B] [", absl::StrFormat("%g", mbits), "Mb/s] ", key.tensor_name,
                       " from ", key.src_device, " to ", key.dst_device);
 }
@@ -120,17 +121,19 @@ void StepRendezvous::RecvLocalAsync(const RendezvousKey& key, CancellationManage
   auto waiter = std::make_shared<Waiter>();
   waiter->done = std::move(done);
   const CancellationManager::Token token = cancellation->Register([waiter] {
-    if (!waiter->over.exchange(true)) waiter->done(Cancelled("RecvTensor was cancelled"), {}, false);
+    if (!waiter->over.exchange(true))
+      waiter->done(Cancelled("RecvTensor was cancelled"), {}, false);
   });
   if (token < 0) {
     waiter->done(Cancelled("RecvTensor was cancelled"), {}, false);
     return;
   }
-  local_.RecvAsync(key, [waiter, cancellation, token](const Status& status, Tensor tensor, bool dead) {
-    if (waiter->over.exchange(true)) return;
-    cancellation->TryDeregister(token);
-    waiter->done(status, std::move(tensor), dead);
-  });
+  local_.RecvAsync(key,
+                   [waiter, cancellation, token](const Status& status, Tensor tensor, bool dead) {
+                     if (waiter->over.exchange(true)) return;
+                     cancellation->TryDeregister(token);
+                     waiter->done(status, std::move(tensor), dead);
+                   });
 }
 
 void StepRendezvous::StartAbort(const Status& why) {

@@ -1,6 +1,7 @@
-// The rendezvous of one step on one worker: what is made here is kept in a local table, what is made on another
-// task is fetched from that task's worker when a kernel asks for it. Peers may ask before the step's graph has
-// begun to run here, so the table exists first and learns the session later. Thread-safe.
+// The rendezvous of one step on one worker: what is made here is kept in a local table, what is
+// made on another task is fetched from that task's worker when a kernel asks for it. Peers may ask
+// before the step's graph has begun to run here, so the table exists first and learns the session
+// later. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -25,7 +26,8 @@ class StepRendezvous final : public Rendezvous {
 
   explicit StepRendezvous(int64_t step_id) : step_id_(step_id) {}
 
-  // Tells which task this is and how others are reached. To be called, like Await, before kernels run.
+  // Tells which task this is and how others are reached. To be called, like Await, before kernels
+  // run.
   void Bind(std::string task, FindPeer find_peer);
   // Values of other tasks that will be given to Send by the caller of the step: not to be fetched.
   void Await(const std::vector<std::string>& keys);
@@ -34,7 +36,8 @@ class StepRendezvous final : public Rendezvous {
 
   Status Send(const RendezvousKey& key, Tensor tensor, bool is_dead) override;
   void RecvAsync(const RendezvousKey& key, RecvDone done) override;
-  // For a peer or a caller: only what is made here. Gives up when `cancellation` (may be null) says so.
+  // For a peer or a caller: only what is made here. Gives up when `cancellation` (may be null) says
+  // so.
   void RecvLocalAsync(const RendezvousKey& key, CancellationManager* cancellation, RecvDone done);
   // Takes what is there without waiting. Errors: NotFound.
   Status TryRecv(const RendezvousKey& key, Tensor* tensor, bool* is_dead) {

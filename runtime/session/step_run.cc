@@ -24,7 +24,8 @@ int64_t NewStepId() {
 Status WithCancellationCause(Status merged, const CancellationManager& cancellation) {
   if (merged.ok() || !cancellation.is_cancelled()) return merged;
   const Status cause = cancellation.status();
-  // A step that is cancelled because of its own error has that error as the cause, marked as derived.
+  // A step that is cancelled because of its own error has that error as the cause, marked as
+  // derived.
   return IsDerived(merged) && !IsDerived(cause) ? cause : merged;
 }
 

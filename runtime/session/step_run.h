@@ -17,7 +17,8 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
           MasterSession::Done done);
   ~StepRun();
 
-  // Checks the feeds' types, then runs. Cancelled by the caller, by the session's end, and after a timeout.
+  // Checks the feeds' types, then runs. Cancelled by the caller, by the session's end, and after a
+  // timeout.
   void Start(const CallOptions& call, const tensorflow::RunOptions& options);
 
   // By position in the prepared step: to be filled before Start, to be read in `done`.

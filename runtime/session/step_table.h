@@ -1,5 +1,6 @@
-// The steps that a worker takes part in: their rendezvous, their private resources, their cancellation. A step is
-// there from the first call that names it, which may be a peer's RecvTensor, until CleanupGraph. Thread-safe.
+// The steps that a worker takes part in: their rendezvous, their private resources, their
+// cancellation. A step is there from the first call that names it, which may be a peer's
+// RecvTensor, until CleanupGraph. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ class StepTable {
   // For a peer, which may come before Begin. Errors: Aborted for a step that is over already.
   StatusOr<std::shared_ptr<WorkerStep>> FindOrMake(int64_t step_id);
   std::shared_ptr<WorkerStep> Find(int64_t step_id) const;  // null when unknown
-  // Null when unknown. The id is remembered for a while, so that a late call does not wait for ever.
+  // Null when unknown. The id is remembered for a while, so that a late call does not wait for
+  // ever.
   std::shared_ptr<WorkerStep> Remove(int64_t step_id);
   void AbortAll(const Status& why);
 

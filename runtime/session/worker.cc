@@ -12,8 +12,8 @@ namespace tensorfleet {
 Worker::Worker(Options options) : options_(std::move(options)) {
   owned_devices_.push_back(MakeCpuDevice(options_.task, options_.pool));
   for (const auto& device : owned_devices_) {
-    resources_.push_back(std::make_unique<ResourceManager>(
-        device->attributes().parsed.job.value_or("localhost")));
+    resources_.push_back(
+        std::make_unique<ResourceManager>(device->attributes().parsed.job.value_or("localhost")));
     devices_.push_back({device.get(), resources_.back().get(), nullptr});
     device_attributes_.push_back(device->attributes());
   }
@@ -133,8 +133,7 @@ StatusOr<std::string> Worker::Register(RegisterGraphArgs* args) {
   return session->AddGraph(std::move(registered));
 }
 
-void Worker::RegisterGraph(const CallOptions&, RegisterGraphArgs args,
-                           DoneWith<std::string> done) {
+void Worker::RegisterGraph(const CallOptions&, RegisterGraphArgs args, DoneWith<std::string> done) {
   done(Register(&args));
 }
 

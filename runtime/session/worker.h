@@ -1,5 +1,5 @@
-// The worker of a task: devices and their state, sessions of masters, registered graphs, running steps. Serves its
-// own master by direct calls and others through runtime/rpc. Thread-safe.
+// The worker of a task: devices and their state, sessions of masters, registered graphs, running
+// steps. Serves its own master by direct calls and others through runtime/rpc. Thread-safe.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
-// What a master needs of a worker, and workers of each other. The worker of this process implements it directly
-// (worker.h), so that tensors are handed over without a copy; others are reached through stubs (runtime/rpc).
-// All calls are asynchronous: `done` is called exactly once, here or on another thread. Arguments given by
-// pointer live until then. Thread-safe.
+// What a master needs of a worker, and workers of each other. The worker of this process implements
+// it directly (worker.h), so that tensors are handed over without a copy; others are reached
+// through stubs (runtime/rpc). All calls are asynchronous: `done` is called exactly once, here or
+// on another thread. Arguments given by pointer live until then. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -57,8 +57,8 @@ struct RunGraphArgs {
   bool record_partition_graphs = false;
   // In the same process only.
   CallFrame* frame = nullptr;
-  // Keys that will be put into the step's rendezvous by the caller (Worker::DeliverToStep) instead of being
-  // fetched from where they are made.
+  // Keys that will be put into the step's rendezvous by the caller (Worker::DeliverToStep) instead
+  // of being fetched from where they are made.
   const std::vector<std::string>* awaited_keys = nullptr;
 };
 
@@ -116,7 +116,8 @@ class WorkerInterface {
 class Peers {
  public:
   virtual ~Peers() = default;
-  // Never blocks: the connection is made when it is first used. Null where there are no other processes.
+  // Never blocks: the connection is made when it is first used. Null where there are no other
+  // processes.
   virtual WorkerInterface* Worker(const std::string& address) = 0;
 };
 

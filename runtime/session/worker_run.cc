@@ -70,10 +70,9 @@ void BindStep(const RunGraphArgs& args, const GraphRunArgs& run) {
   if (run.step->is_bound) return;
   run.step->is_bound = true;
   if (args.awaited_keys != nullptr) run.step->rendezvous.Await(*args.awaited_keys);
-  run.step->rendezvous.Bind(run.session->task(),
-                            [session = run.session.get()](absl::string_view task) {
-                              return session->FindPeer(task);
-                            });
+  run.step->rendezvous.Bind(
+      run.session->task(),
+      [session = run.session.get()](absl::string_view task) { return session->FindPeer(task); });
 }
 
 }  // namespace
@@ -105,7 +104,8 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
   GraphRunArgs run;
   const bool meets_others = graph->has_transfers() || args->is_partial || !args->sends.empty() ||
                             !args->recv_keys.empty();
-  run.step = meets_others ? steps_.Begin(args->step_id) : std::make_shared<WorkerStep>(args->step_id);
+  run.step =
+      meets_others ? steps_.Begin(args->step_id) : std::make_shared<WorkerStep>(args->step_id);
   run.session = std::move(session);
   run.graph = std::move(graph);
   run.frame = args->frame;
@@ -142,8 +142,9 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
     return;
   }
 
-  auto* call = new RunGraphCall{std::move(run), args, result, std::move(done), options.cancellation,
-                                token, NowNanos(), {}, nullptr};
+  auto* call =
+      new RunGraphCall{std::move(run), args,       result, std::move(done), options.cancellation,
+                       token,          NowNanos(), {},     nullptr};
   StatusOr<std::vector<RendezvousKey>> keys = ParseFetchKeys(args->recv_keys, args->step_id);
   Status status = keys.ok() ? SendAll(args->sends, call->run.step.get()) : keys.status();
   if (!status.ok()) {
@@ -170,7 +171,8 @@ Status Worker::CheckRecv(const RendezvousKey& key) const {
   const StatusOr<DeviceName> wanted = DeviceName::Parse(key.src_device);
   for (const LocalDevice& local : devices_) {
     const DeviceAttributes& known = local.device->attributes();
-    if (!wanted.ok() || wanted->type != known.parsed.type || wanted->id != known.parsed.id) continue;
+    if (!wanted.ok() || wanted->type != known.parsed.type || wanted->id != known.parsed.id)
+      continue;
     Status status = Aborted(
         "RecvTensor expects a different device incarnation: ", key.src_incarnation, " vs. ",
         known.incarnation, ". Your worker job (\"", options_.task,
@@ -199,18 +201,17 @@ void Worker::RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
   }
   ++ServerMetrics().recv_tensor_waiting;
   WorkerStep* const waiting_in = step.get();
-  waiting_in->rendezvous.RecvLocalAsync(
-      *key, options.cancellation,
-      [step = std::move(step), result, done = std::move(done)](const Status& received, Tensor tensor,
-                                                               bool is_dead) {
-        --ServerMetrics().recv_tensor_waiting;
-        if (received.ok()) {
-          result->tensor = std::move(tensor);
-          result->is_dead = is_dead;
-          result->send_start_micros = NowNanos() / 1000;
-        }
-        done(received);
-      });
+  waiting_in->rendezvous.RecvLocalAsync(*key, options.cancellation,
+                                        [step = std::move(step), result, done = std::move(done)](
+                                            const Status& received, Tensor tensor, bool is_dead) {
+                                          --ServerMetrics().recv_tensor_waiting;
+                                          if (received.ok()) {
+                                            result->tensor = std::move(tensor);
+                                            result->is_dead = is_dead;
+                                            result->send_start_micros = NowNanos() / 1000;
+                                          }
+                                          done(received);
+                                        });
 }
 
 }  // namespace tensorfleet

@@ -1,6 +1,6 @@
-// What a worker keeps of one session of a master: the devices under the names that the session has for them, the
-// state that its graphs share, its registered graphs, and how other tasks of the session are reached.
-// Thread-safe.
+// What a worker keeps of one session of a master: the devices under the names that the session has
+// for them, the state that its graphs share, its registered graphs, and how other tasks of the
+// session are reached. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -26,8 +26,8 @@ class RegisteredGraph;
 struct LocalDevice {
   Device* device = nullptr;
   ResourceManager* resources = nullptr;
-  // Of a session: stateful kernels are made once for each node name, so that private queues and random generators
-  // go on where the last step left them.
+  // Of a session: stateful kernels are made once for each node name, so that private queues and
+  // random generators go on where the last step left them.
   KernelCache* kernels = nullptr;
 };
 
