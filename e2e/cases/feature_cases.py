@@ -13,8 +13,8 @@ import threading
 import time
 import traceback
 
-import documents_cases as cases
-from documents_cases import Cluster, graph, only_ours, ref_variable, session, tf, v1
+import tf_client_cases as cases
+from tf_client_cases import Cluster, graph, only_ours, ref_variable, session, tf, v1
 
 import numpy as np
 
