@@ -44,10 +44,8 @@ class LocalBackend final : public SessionBackend {
   explicit LocalBackend(const tensorflow::ConfigProto& config)
       : config_(config),
         pool_("session", NumThreads(config)),
-        worker_({.task = kLocalTask,
-                 .pool = &pool_,
-                 .ops = &BuiltinOps(),
-                 .kernels = &CpuKernels()}),
+        worker_(
+            {.task = kLocalTask, .pool = &pool_, .ops = &BuiltinOps(), .kernels = &CpuKernels()}),
         master_({.worker = &worker_, .timers = &timers_, .name_tasks_in_errors = false}) {}
 
   ~LocalBackend() override {
@@ -129,7 +127,8 @@ class LocalBackend final : public SessionBackend {
  private:
   StatusOr<std::string> Handle() {
     MutexLock lock(&mu_);
-    if (handle_.empty()) return FailedPrecondition("the session has no graph yet; call Extend first");
+    if (handle_.empty())
+      return FailedPrecondition("the session has no graph yet; call Extend first");
     return handle_;
   }
 

@@ -15,8 +15,7 @@ using ::testing::HasSubstr;
 // A scalar variable with an initializer.
 struct VariableGraph {
   Scope root;
-  Output variable =
-      ops::VariableV2(root.Named("variable"), PartialShape({}), DType::kFloat);
+  Output variable = ops::VariableV2(root.Named("variable"), PartialShape({}), DType::kFloat);
   Output init = ops::Assign(root.Named("init"), variable, Const(root, 0.0f));
   Output increment = ops::AssignAdd(root.Named("increment"), variable, Const(root, 1.0f));
 };
