@@ -7,16 +7,20 @@ namespace tensorfleet {
 void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterActivationGradKernels(kernels);
   cpu::RegisterAddNKernels(kernels);
+  cpu::RegisterArgExtremeKernels(kernels);
   cpu::RegisterArithmeticKernels(kernels);
+  cpu::RegisterBiasKernels(kernels);
   cpu::RegisterBitwiseKernels(kernels);
   cpu::RegisterBroadcastArgsKernels(kernels);
   cpu::RegisterCastKernels(kernels);
+  cpu::RegisterCheckNumericsKernels(kernels);
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);
   cpu::RegisterComplexUnaryKernels(kernels);
   cpu::RegisterConstantKernels(kernels);
   cpu::RegisterControlFlowKernels(kernels);
   cpu::RegisterDiagKernels(kernels);
+  cpu::RegisterCrossEntropyKernels(kernels);
   cpu::RegisterDivisionKernels(kernels);
   cpu::RegisterExtremeKernels(kernels);
   cpu::RegisterFillKernels(kernels);
@@ -35,6 +39,16 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterResourceGatherKernels(kernels);
   cpu::RegisterResourceVariableKernels(kernels);
   cpu::RegisterScatterNdKernels(kernels);
+  cpu::RegisterFusedMatMulKernels(kernels);
+  cpu::RegisterMatMulKernels(kernels);
+  cpu::RegisterMathBinaryKernels(kernels);
+  cpu::RegisterMathUnaryKernels(kernels);
+  cpu::RegisterOptimizerKernels(kernels);
+  cpu::RegisterQrKernels(kernels);
+  cpu::RegisterRefVariableKernels(kernels);
+  cpu::RegisterResourceGatherKernels(kernels);
+  cpu::RegisterResourceVariableKernels(kernels);
+  cpu::RegisterScanKernels(kernels);
   cpu::RegisterScatterVariableKernels(kernels);
   cpu::RegisterSelectKernels(kernels);
   cpu::RegisterSequenceKernels(kernels);
@@ -49,7 +63,9 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterStringFormatKernels(kernels);
   cpu::RegisterStringRegexKernels(kernels);
   cpu::RegisterStringSplitKernels(kernels);
+  cpu::RegisterSoftmaxKernels(kernels);
   cpu::RegisterSumKernels(kernels);
+  cpu::RegisterTopKKernels(kernels);
   cpu::RegisterTransferKernels(kernels);
   cpu::RegisterTransposeKernels(kernels);
   cpu::RegisterUniqueKernels(kernels);

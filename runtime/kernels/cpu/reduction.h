@@ -118,6 +118,48 @@ Status ReduceMiddle(KernelContext& ctx, const typename R::In* in, int64_t outer,
   return OkStatus();
 }
 
+// Reduces `in`, which has elements, as the plan says; R::Final is left to the caller. Takes the
+// reduced dimensions one at a time, the innermost first.
+template <typename R>
+Status Gather(KernelContext& ctx, const typename R::In* in, const ReductionPlan& plan,
+              typename R::Acc* out) {
+  using Acc = typename R::Acc;
+  auto dims = plan.dims;
+  if (dims.empty() || (dims.size() == 1 && !plan.first_is_reduced)) {
+    return ReduceMiddle<R>(ctx, in, 1, 1, dims.empty() ? 1 : dims[0], out);
+  }
+  BufferRef held;
+  const Acc* from = nullptr;  // results of the last pass; null before the first
+  for (;;) {
+    const bool last_is_reduced = (dims.size() % 2 == 1) == plan.first_is_reduced;
+    const int64_t inner = last_is_reduced ? 1 : dims.back();
+    if (!last_is_reduced) dims.pop_back();
+    const int64_t n = dims.back();
+    dims.pop_back();
+    int64_t outer = 1;
+    for (const int64_t dim : dims) outer *= dim;
+    // What is left are kept and reduced dimensions in turns, the last one kept, before `inner`.
+    const bool is_last_pass = dims.size() <= (plan.first_is_reduced ? 0 : 1);
+    BufferRef buffer;
+    Acc* to = out;
+    if (!is_last_pass) {
+      TFLEET_ASSIGN_OR_RETURN(buffer, AllocateHostBuffer(outer * inner * sizeof(Acc)));
+      to = static_cast<Acc*>(buffer->data());
+    }
+    if (from == nullptr) {
+      TFLEET_RETURN_IF_ERROR(ReduceMiddle<R>(ctx, in, outer, n, inner, to));
+    } else {
+      TFLEET_RETURN_IF_ERROR(
+          ReduceMiddle<typename R::template Over<Acc>>(ctx, from, outer, n, inner, to));
+    }
+    if (is_last_pass) return OkStatus();
+    held = std::move(buffer);
+    from = to;
+    // The kept dimension that is last now runs on into `inner`.
+    dims.back() *= inner;
+  }
+}
+
 template <typename R>
 class ReductionKernel final : public Kernel {
  public:
@@ -144,7 +186,7 @@ class ReductionKernel final : public Kernel {
         TFLEET_ASSIGN_OR_RETURN(buffer, AllocateHostBuffer(results * sizeof(Acc)));
         gathered = static_cast<Acc*>(buffer->data());
       }
-      TFLEET_RETURN_IF_ERROR(Gather(ctx, in.template values<In>().data(), plan, gathered));
+      TFLEET_RETURN_IF_ERROR(Gather<R>(ctx, in.template values<In>().data(), plan, gathered));
       for (int64_t i = 0; i < results; ++i) to[i] = R::Final(gathered[i], plan.reduced_elements);
     }
     ctx.SetOutput(0, std::move(out));
@@ -152,44 +194,6 @@ class ReductionKernel final : public Kernel {
   }
 
  private:
-  // Takes the reduced dimensions one at a time, the innermost first.
-  static Status Gather(KernelContext& ctx, const In* in, const ReductionPlan& plan, Acc* out) {
-    auto dims = plan.dims;
-    if (dims.empty() || (dims.size() == 1 && !plan.first_is_reduced)) {
-      return ReduceMiddle<R>(ctx, in, 1, 1, dims.empty() ? 1 : dims[0], out);
-    }
-    BufferRef held;
-    const Acc* from = nullptr;  // results of the last pass; null before the first
-    for (;;) {
-      const bool last_is_reduced = (dims.size() % 2 == 1) == plan.first_is_reduced;
-      const int64_t inner = last_is_reduced ? 1 : dims.back();
-      if (!last_is_reduced) dims.pop_back();
-      const int64_t n = dims.back();
-      dims.pop_back();
-      int64_t outer = 1;
-      for (const int64_t dim : dims) outer *= dim;
-      // What is left are kept and reduced dimensions in turns, the last one kept, before `inner`.
-      const bool is_last_pass = dims.size() <= (plan.first_is_reduced ? 0 : 1);
-      BufferRef buffer;
-      Acc* to = out;
-      if (!is_last_pass) {
-        TFLEET_ASSIGN_OR_RETURN(buffer, AllocateHostBuffer(outer * inner * sizeof(Acc)));
-        to = static_cast<Acc*>(buffer->data());
-      }
-      if (from == nullptr) {
-        TFLEET_RETURN_IF_ERROR(ReduceMiddle<R>(ctx, in, outer, n, inner, to));
-      } else {
-        TFLEET_RETURN_IF_ERROR(
-            ReduceMiddle<typename R::template Over<Acc>>(ctx, from, outer, n, inner, to));
-      }
-      if (is_last_pass) return OkStatus();
-      held = std::move(buffer);
-      from = to;
-      // The kept dimension that is last now runs on into `inner`.
-      dims.back() *= inner;
-    }
-  }
-
   bool keep_dims_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Sums of neighbours, for the reducers that add.
+// Reducers (reduction.h) that add.
 #pragma once
 
 #include <complex>
@@ -6,6 +6,7 @@
 
 #include <Eigen/Core>
 
+#include "runtime/kernels/cpu/binary.h"
 #include "runtime/kernels/cpu/elementwise.h"
 
 namespace tensorfleet::cpu {
@@ -35,5 +36,30 @@ Acc SumOf(const T* in, int64_t n) {
     return ConstVectorMap<T>(in, n).sum();
   }
 }
+
+template <typename T>
+T WrapAdd(const T& a, const T& b) {
+  if constexpr (std::is_integral_v<T>)
+    return static_cast<T>(WrapInt<T>(a) + WrapInt<T>(b));
+  else
+    return a + b;
+}
+
+template <typename T, typename AccType>
+struct Adding {
+  using In = T;
+  using Acc = AccType;
+  static Acc Init() { return Acc(0); }
+  static Acc Map(const T& x) { return static_cast<Acc>(x); }
+  static Acc Combine(const Acc& a, const Acc& b) { return WrapAdd(a, b); }
+  static Acc Contiguous(const T* in, int64_t n) { return SumOf<Acc>(in, n); }
+  template <typename A>
+  using Over = Adding<A, A>;
+};
+
+template <typename T>
+struct Sum : Adding<T, Widened<T>> {
+  static T Final(const Widened<T>& sum, int64_t) { return static_cast<T>(sum); }
+};
 
 }  // namespace tensorfleet::cpu

@@ -1,0 +1,43 @@
+#include "runtime/kernels/cpu/all.h"
+
+#include <algorithm>
+#include <map>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/ops/all.h"
+
+namespace tensorfleet {
+namespace {
+
+// Ops that no CPU kernel runs, and why.
+const std::map<std::string, std::string>& OpsWithoutKernel() {
+  static const auto* ops = new std::map<std::string, std::string>{};
+  return *ops;
+}
+
+TEST(CpuKernels, EveryOpHasAKernelOrAReasonForNone) {
+  const std::vector<std::string> with_kernel = CpuKernels().Ops(kCpu);
+  for (const std::string& op : BuiltinOps().Names()) {
+    const bool has_kernel = std::binary_search(with_kernel.begin(), with_kernel.end(), op);
+    EXPECT_NE(has_kernel, OpsWithoutKernel().count(op) > 0)
+        << op << (has_kernel ? " has a kernel and a reason for none" : " has no kernel");
+  }
+}
+
+TEST(CpuKernels, EveryKernelIsOfAKnownOpAndItsAttributes) {
+  for (const std::string& op : CpuKernels().Ops(kCpu)) {
+    const StatusOr<const OpSchema*> schema = BuiltinOps().Find(op);
+    ASSERT_TRUE(schema.ok()) << op << " has kernels but no schema";
+    for (const TypeConstraints& constraints : CpuKernels().ConstraintsOf(op, kCpu)) {
+      for (const TypeConstraint& constraint : constraints) {
+        EXPECT_NE((*schema)->FindAttr(constraint.attr), nullptr)
+            << op << " has no attribute " << constraint.attr;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tensorfleet
