@@ -18,6 +18,7 @@
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
 #include "runtime/rpc/channels.h"
+#include "runtime/rpc/introspection.h"
 #include "runtime/rpc/master_service.h"
 #include "runtime/rpc/poll_set.h"
 #include "runtime/rpc/worker_service.h"
@@ -36,7 +37,9 @@ struct Server::State {
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Worker> worker;
   std::unique_ptr<Master> master;
-  std::unique_ptr<RawService> master_service, worker_service;
+  Health health;
+  std::unique_ptr<RawService> master_service, worker_service, health_service;
+  std::unique_ptr<StreamMethods> streams;
   std::unique_ptr<grpc::Server> server;
   bool is_stopped = false;
 };
@@ -115,6 +118,10 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.worker_service = MakeWorkerService(s.worker.get(), &s.polls);
   builder.RegisterService(s.master_service.get());
   builder.RegisterService(s.worker_service.get());
+  s.health_service = MakeHealthService(&s.health);
+  s.streams = std::make_unique<StreamMethods>(&s.health);
+  builder.RegisterService(s.health_service.get());
+  builder.RegisterAsyncGenericService(s.streams->service());
   s.server = builder.BuildAndStart();
   if (s.server == nullptr || s.port == 0) {
     queue->Shutdown();
@@ -127,6 +134,8 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.polls = std::make_unique<PollSet>(std::move(queue), PollThreads(options));
   s.master_service->Start(server_queue);
   s.worker_service->Start(server_queue);
+  s.health_service->Start(server_queue);
+  s.streams->Start(server_queue);
   s.target = absl::StrCat("grpc://localhost:", s.port);
   LogCluster(options);
   LogInfo(absl::StrCat("Started server with target: ", s.target),
@@ -154,6 +163,7 @@ void Server::Stop(std::chrono::milliseconds deadline) {
   State& s = *state_;
   if (s.is_stopped) return;
   s.is_stopped = true;
+  s.health.set_serving(false);
   s.server->Shutdown(std::chrono::system_clock::now() + deadline);
 }
 
