@@ -12,6 +12,8 @@
 #include "runtime/cli/commands.h"
 #include "runtime/cli/log_flags.h"
 #include "runtime/cli/server_config.h"
+#include "runtime/kernels/cpu/all.h"
+#include "runtime/ops/all.h"
 #include "runtime/rpc/metrics_server.h"
 #include "runtime/rpc/server.h"
 
@@ -69,6 +71,8 @@ Status Serve(const ServerFlags& flags) {
   TFLEET_RETURN_IF_ERROR(flags.log.Apply());
   TFLEET_ASSIGN_OR_RETURN(rpc::ServerOptions options, ServerConfigFrom(flags.cluster, &Env));
   TFLEET_ASSIGN_OR_RETURN(options.default_placement, ParsePlacement(flags.default_placement));
+  options.ops = &BuiltinOps();
+  options.kernels = &CpuKernels();
   options.compute_threads = flags.threads;
   options.dump_dir = flags.dump_dir;
   if (!flags.dump_dir.empty() && ::access(flags.dump_dir.c_str(), W_OK) != 0) {

@@ -15,8 +15,6 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/base/timer_queue.h"
 #include "runtime/device/device_name.h"
-#include "runtime/kernels/cpu/all.h"
-#include "runtime/ops/all.h"
 #include "runtime/rpc/channels.h"
 #include "runtime/rpc/introspection.h"
 #include "runtime/rpc/master_service.h"
@@ -100,8 +98,8 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   worker.cluster = options.cluster;
   worker.pool = s.pool.get();
   worker.peers = s.peers.get();
-  worker.ops = &BuiltinOps();
-  worker.kernels = &CpuKernels();
+  worker.ops = options.ops;
+  worker.kernels = options.kernels;
   s.worker = std::make_unique<Worker>(std::move(worker));
 
   Master::Options master;

@@ -10,14 +10,18 @@
 #include "runtime/place/placer.h"
 #include "runtime/session/cluster_spec.h"
 
-namespace grpc {
-class Server;
-}
+namespace tensorfleet {
+class KernelRegistry;
+class OpRegistry;
+}  // namespace tensorfleet
 
 namespace tensorfleet::rpc {
 
 struct ServerOptions {
   ClusterSpec cluster;
+  // What the server can run; required, and must outlive it.
+  const OpRegistry* ops = nullptr;
+  const KernelRegistry* kernels = nullptr;
   // This task's entry in the cluster.
   std::string job;
   int task = 0;
