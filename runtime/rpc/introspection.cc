@@ -2,7 +2,7 @@
 
 #include <google/protobuf/descriptor.h>
 #include <google/protobuf/descriptor.pb.h>
-#include <google/protobuf/generated_message_util.h>
+#include <google/protobuf/generated_message_reflection.h>
 
 #include <set>
 
@@ -46,8 +46,10 @@ void AddFiles(const google::protobuf::FileDescriptor* file, std::set<std::string
 
 const google::protobuf::DescriptorPool& Pool() {
   // Nothing else refers to the services' descriptors, which the linker would leave out.
-  google::protobuf::internal::AddDescriptors(&descriptor_table_proto_2fmaster_5fservice_2eproto);
-  google::protobuf::internal::AddDescriptors(&descriptor_table_proto_2fworker_5fservice_2eproto);
+  static const google::protobuf::internal::AddDescriptorsRunner add_master(
+      &descriptor_table_proto_2fmaster_5fservice_2eproto);
+  static const google::protobuf::internal::AddDescriptorsRunner add_worker(
+      &descriptor_table_proto_2fworker_5fservice_2eproto);
   return *google::protobuf::DescriptorPool::generated_pool();
 }
 
