@@ -5,17 +5,21 @@
 namespace tensorfleet {
 
 void RegisterAllOps(OpRegistry& ops) {
+  RegisterAccumulatorOps(ops);
   RegisterBasicOps(ops);
   RegisterBinaryOps(ops);
+  RegisterCheckpointOps(ops);
   RegisterComplexOps(ops);
   RegisterControlFlowOps(ops);
   RegisterDiagOps(ops);
+  RegisterFileOps(ops);
   RegisterFillOps(ops);
   RegisterFunctionalOps(ops);
   RegisterGatherOps(ops);
   RegisterJoinOps(ops);
   RegisterMatMulOps(ops);
   RegisterNnOps(ops);
+  RegisterQueueOps(ops);
   RegisterRandomOps(ops);
   RegisterRearrangeOps(ops);
   RegisterReductionOps(ops);
@@ -23,7 +27,9 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterShapeOps(ops);
   RegisterSliceOps(ops);
   RegisterSpaceOps(ops);
+  RegisterStackOps(ops);
   RegisterStringOps(ops);
+  RegisterSummaryOps(ops);
   RegisterTrainingOps(ops);
   RegisterTransferOps(ops);
   RegisterUnaryOps(ops);

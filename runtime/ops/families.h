@@ -6,17 +6,21 @@ namespace tensorfleet {
 
 class OpRegistry;
 
+void RegisterAccumulatorOps(OpRegistry& ops);
 void RegisterBasicOps(OpRegistry& ops);
 void RegisterBinaryOps(OpRegistry& ops);
+void RegisterCheckpointOps(OpRegistry& ops);
 void RegisterComplexOps(OpRegistry& ops);
 void RegisterControlFlowOps(OpRegistry& ops);
 void RegisterDiagOps(OpRegistry& ops);
+void RegisterFileOps(OpRegistry& ops);
 void RegisterFillOps(OpRegistry& ops);
 void RegisterFunctionalOps(OpRegistry& ops);
 void RegisterGatherOps(OpRegistry& ops);
 void RegisterJoinOps(OpRegistry& ops);
 void RegisterMatMulOps(OpRegistry& ops);
 void RegisterNnOps(OpRegistry& ops);
+void RegisterQueueOps(OpRegistry& ops);
 void RegisterRandomOps(OpRegistry& ops);
 void RegisterRearrangeOps(OpRegistry& ops);
 void RegisterReductionOps(OpRegistry& ops);
@@ -24,7 +28,9 @@ void RegisterSelectionOps(OpRegistry& ops);
 void RegisterShapeOps(OpRegistry& ops);
 void RegisterSliceOps(OpRegistry& ops);
 void RegisterSpaceOps(OpRegistry& ops);
+void RegisterStackOps(OpRegistry& ops);
 void RegisterStringOps(OpRegistry& ops);
+void RegisterSummaryOps(OpRegistry& ops);
 void RegisterTrainingOps(OpRegistry& ops);
 void RegisterTransferOps(OpRegistry& ops);
 void RegisterUnaryOps(OpRegistry& ops);

@@ -5,6 +5,7 @@
 namespace tensorfleet {
 
 void RegisterCpuKernels(KernelRegistry& kernels) {
+  cpu::RegisterAccumulatorKernels(kernels);
   cpu::RegisterActivationGradKernels(kernels);
   cpu::RegisterAddNKernels(kernels);
   cpu::RegisterArgExtremeKernels(kernels);
@@ -14,6 +15,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterBroadcastArgsKernels(kernels);
   cpu::RegisterCastKernels(kernels);
   cpu::RegisterCheckNumericsKernels(kernels);
+  cpu::RegisterCheckpointKernels(kernels);
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);
   cpu::RegisterComplexUnaryKernels(kernels);
@@ -23,6 +25,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterDiagKernels(kernels);
   cpu::RegisterDivisionKernels(kernels);
   cpu::RegisterExtremeKernels(kernels);
+  cpu::RegisterFileKernels(kernels);
   cpu::RegisterFillKernels(kernels);
   cpu::RegisterFunctionalKernels(kernels);
   cpu::RegisterFusedMatMulKernels(kernels);
@@ -37,6 +40,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterPadKernels(kernels);
   cpu::RegisterPartitionKernels(kernels);
   cpu::RegisterQrKernels(kernels);
+  cpu::RegisterQueueKernels(kernels);
   cpu::RegisterRandomKernels(kernels);
   cpu::RegisterRefVariableKernels(kernels);
   cpu::RegisterResourceGatherKernels(kernels);
@@ -52,13 +56,16 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSoftmaxKernels(kernels);
   cpu::RegisterSpaceKernels(kernels);
   cpu::RegisterSplitKernels(kernels);
+  cpu::RegisterStackKernels(kernels);
   cpu::RegisterStatelessRandomKernels(kernels);
+  cpu::RegisterStridedSliceAssignKernels(kernels);
   cpu::RegisterStringConvertKernels(kernels);
   cpu::RegisterStringEditKernels(kernels);
   cpu::RegisterStringFormatKernels(kernels);
   cpu::RegisterStringRegexKernels(kernels);
   cpu::RegisterStringSplitKernels(kernels);
   cpu::RegisterSumKernels(kernels);
+  cpu::RegisterSummaryKernels(kernels);
   cpu::RegisterTopKKernels(kernels);
   cpu::RegisterTransferKernels(kernels);
   cpu::RegisterTransposeKernels(kernels);

@@ -294,6 +294,24 @@ TEST_F(ResourceVariableTest, WholeNumbersAreNotDividedByZero) {
             OkStatus());
 }
 
+TEST_F(ResourceVariableTest, AssignsToStridedSlices) {
+  const Tensor handle = Handle("v");
+  ASSERT_EQ(Do("AssignVariableOp", {handle, Tensor::Of<float>(Shape({3, 2}), {1, 2, 3, 4, 5, 6})}),
+            OkStatus());
+  const auto ints = [](std::initializer_list<int32_t> v) { return Tensor::Vector<int32_t>(v); };
+  ASSERT_EQ(Do("ResourceStridedSliceAssign", {handle, ints({0, 1}), ints({3, 2}), ints({2, 1}),
+                                              Tensor::Of<float>(Shape({2, 1}), {20, 60})}),
+            OkStatus());
+  ASSERT_EQ(Do(OpNode("ResourceStridedSliceAssign").Attr("shrink_axis_mask", 1),
+               {handle, ints({1}), ints({2}), ints({1}), Tensor::Scalar<float>(9)}),
+            OkStatus());
+  ExpectSame(Read(handle).value(), Tensor::Of<float>(Shape({3, 2}), {1, 20, 9, 9, 5, 60}));
+  EXPECT_EQ(Do("ResourceStridedSliceAssign",
+               {handle, ints({0}), ints({2}), ints({1}), Tensor::Vector<float>({1, 2, 3})})
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(ResourceVariableTest, ScattersIntoSlicesNamedByTuples) {
   const Tensor handle = Handle("v");
   ASSERT_EQ(Do("AssignVariableOp", {handle, Tensor::Of<float>(Shape({2, 2}), {1, 2, 3, 4})}),

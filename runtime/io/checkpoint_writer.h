@@ -1,0 +1,59 @@
+// Writes TensorFlow's V2 checkpoints ("tensor bundles"); the bytes are in FORMAT.md.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "proto/checkpoint.pb.h"
+#include "runtime/base/status.h"
+#include "runtime/io/file_system.h"
+#include "runtime/io/tensor_slice.h"
+#include "runtime/tensor/tensor.h"
+
+namespace tensorfleet {
+
+// A checkpoint's files: PREFIX.index and PREFIX.data-00000-of-00001.
+std::string IndexPath(absl::string_view prefix);
+std::string DataPath(absl::string_view prefix, int shard, int num_shards);
+
+// One shard with its index. Everything goes to temporary files, which Finish renames; a writer that
+// goes without Finish, or whose Finish fails, removes them and leaves an older checkpoint as it
+// was. Not thread-safe.
+class CheckpointWriter {
+ public:
+  // Makes the prefix's directory when needed. Errors: those of the file system.
+  static StatusOr<std::unique_ptr<CheckpointWriter>> Open(FileSystem* files, std::string prefix);
+  ~CheckpointWriter();
+
+  // Errors: InvalidArgument `Adding duplicate key: NAME`; Unimplemented for handles and variants;
+  // those of the file system.
+  Status Add(const std::string& name, const Tensor& tensor);
+  // A piece of a tensor of `full_shape`; `slice` is resolved and fits `piece`.
+  Status AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
+                  const Tensor& piece);
+  // Makes the checkpoint visible, whole. Nothing may be added afterwards.
+  Status Finish();
+
+ private:
+  CheckpointWriter(FileSystem* files, std::string prefix);
+  Status WriteTensor(const Tensor& tensor, tensorflow::BundleEntryProto* entry);
+  Status WriteStrings(const Tensor& tensor, tensorflow::BundleEntryProto* entry);
+  Status Append(absl::string_view bytes, uint32_t* crc);
+
+  FileSystem* const files_;
+  const std::string prefix_;
+  const std::string data_temporary_, index_temporary_;
+  std::unique_ptr<WritableFile> data_;
+  int64_t offset_ = 0;
+  std::map<std::string, tensorflow::BundleEntryProto> entries_;  // by key
+  bool finished_ = false;
+};
+
+// Writes `entries` (sorted by key) under a header for `num_shards` as a table at `path`, and syncs
+// it.
+Status WriteCheckpointIndex(FileSystem& files, const std::string& path, int num_shards,
+                            const std::map<std::string, tensorflow::BundleEntryProto>& entries);
+
+}  // namespace tensorfleet

@@ -1,0 +1,49 @@
+// Saving and restoring. Kernels: runtime/kernels/cpu/checkpoint.cc.
+#include "runtime/graph/shape_context.h"
+#include "runtime/ops/shape_rules.h"
+
+namespace tensorfleet {
+
+void RegisterCheckpointOps(OpRegistry& ops) {
+  ops.Add(OpSchemaBuilder("SaveV2")
+              .Input("prefix: string")
+              .Input("tensor_names: string")
+              .Input("shape_and_slices: string")
+              .Input("tensors: dtypes")
+              .Attr("dtypes: list(type) >= 1")
+              .Stateful()
+              .Shape(shapes::UnknownShapes)
+              .Doc("Writes tensors to a checkpoint."));
+  ops.Add(OpSchemaBuilder("RestoreV2")
+              .Input("prefix: string")
+              .Input("tensor_names: string")
+              .Input("shape_and_slices: string")
+              .Output("tensors: dtypes")
+              .Attr("dtypes: list(type) >= 1")
+              .Stateful()
+              .Shape(shapes::UnknownShapes)
+              .Doc("Reads tensors, or slices of them, from a checkpoint."));
+  ops.Add(OpSchemaBuilder("MergeV2Checkpoints")
+              .Input("checkpoint_prefixes: string")
+              .Input("destination_prefix: string")
+              .Attr("delete_old_dirs: bool = true")
+              .Attr("allow_missing_files: bool = false")
+              .Stateful()
+              .Shape(shapes::UnknownShapes)
+              .Doc("Makes one checkpoint of the shards that several tasks have written."));
+  ops.Add(OpSchemaBuilder("ShardedFilename")
+              .Input("basename: string")
+              .Input("shard: int32")
+              .Input("num_shards: int32")
+              .Output("filename: string")
+              .Shape(shapes::ScalarOutputs)
+              .Doc("The name of one shard: BASENAME-00003-of-00012."));
+  ops.Add(OpSchemaBuilder("ShardedFilespec")
+              .Input("basename: string")
+              .Input("num_shards: int32")
+              .Output("filename: string")
+              .Shape(shapes::ScalarOutputs)
+              .Doc("A pattern for the names of all shards."));
+}
+
+}  // namespace tensorfleet
