@@ -18,14 +18,15 @@ T Conj(const T& x) {
     return x;
 }
 
-// (y, dy): the result of the function and the gradient that comes in.
+// (y, dy): the result of the function and the gradient that comes in. Complex results are
+// conjugated or not as TensorFlow does it.
 template <typename T>
 struct TanhGrad {
-  T operator()(const T& y, const T& dy) const { return dy * (T(1) - Conj(y) * Conj(y)); }
+  T operator()(const T& y, const T& dy) const { return dy * (T(1) - y * y); }
 };
 template <typename T>
 struct SigmoidGrad {
-  T operator()(const T& y, const T& dy) const { return dy * Conj(y) * (T(1) - Conj(y)); }
+  T operator()(const T& y, const T& dy) const { return dy * y * (T(1) - y); }
 };
 template <typename T>
 struct SqrtGrad {

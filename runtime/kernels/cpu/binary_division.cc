@@ -97,6 +97,26 @@ struct DivNoNan {
   T operator()(const T& a, const T& b) const { return b == T(0) ? T(0) : a / b; }
 };
 
+// Half and bfloat16 quotients are rounded to their type before they are rounded to whole numbers.
+template <float (*to_whole)(float), typename T>
+const char* DivideSmallFloats(const void* a, const void* b, void* out, int64_t n, int a_step,
+                              int b_step) {
+  MapBinary<Div, T>(a, b, out, n, a_step, b_step);
+  T* quotients = static_cast<T*>(out);
+  for (int64_t i = 0; i < n; ++i) {
+    quotients[i] = static_cast<T>(to_whole(static_cast<float>(quotients[i])));
+  }
+  return nullptr;
+}
+float FloorOf(float x) { return std::floor(x); }
+float TruncateOf(float x) { return std::trunc(x); }
+
+template <float (*to_whole)(float), typename T>
+void AddSmallFloatDivision(KernelRegistry& r, absl::string_view op) {
+  r.Add<BinaryKernelOf<BinaryKernel, &DivideSmallFloats<to_whole, T>, kDTypeOf<T>, kDTypeOf<T>,
+                       kIntCost>>(op, kCpu, {{"T", kDTypeOf<T>}});
+}
+
 using SomeInts = Types<int32_t, int64_t>;
 
 }  // namespace
@@ -105,8 +125,12 @@ void RegisterDivisionKernels(KernelRegistry& r) {
   AddBinary<Div, kFloatCost>(r, "RealDiv", FloatsAndComplexes());
   AddBinary<Div, kFloatCost>(r, "Div", FloatsAndComplexes());
   AddBinary<Div, kIntCost>(r, "Div", Ints());
-  AddBinary<TruncateDiv, kIntCost>(r, "TruncateDiv", FloatsAndInts());
-  AddBinary<FloorDiv, kIntCost>(r, "FloorDiv", FloatsAndInts());
+  AddBinary<TruncateDiv, kIntCost>(r, "TruncateDiv", Concat<FullFloats, Ints>());
+  AddBinary<FloorDiv, kIntCost>(r, "FloorDiv", Concat<FullFloats, Ints>());
+  AddSmallFloatDivision<TruncateOf, Eigen::half>(r, "TruncateDiv");
+  AddSmallFloatDivision<TruncateOf, Eigen::bfloat16>(r, "TruncateDiv");
+  AddSmallFloatDivision<FloorOf, Eigen::half>(r, "FloorDiv");
+  AddSmallFloatDivision<FloorOf, Eigen::bfloat16>(r, "FloorDiv");
   AddBinary<FloorMod, kIntCost>(r, "FloorMod", FloatsAndInts());
   AddBinary<TruncateMod, kIntCost>(r, "Mod", Concat<Floats, SomeInts>());
   AddBinary<TruncateMod, kIntCost>(r, "TruncateMod", Concat<Floats, SomeInts>());

@@ -9,13 +9,21 @@
 namespace tensorfleet::cpu {
 namespace {
 
-// gradient <- exp(x - max) and its sum; returns max + log(sum), so that log softmax = x - that.
+// The largest logit is taken off before anything is computed, so that large ones lose nothing.
 template <typename W>
-W ExpRow(const ConstArrayMap<W>& x, ArrayMap<W>& gradient, W* sum) {
-  const W largest = x.maxCoeff();
-  gradient = (x - largest).exp();
-  *sum = gradient.sum();
-  return largest + std::log(*sum);
+struct RowSum {
+  W largest, sum, log_sum;
+};
+
+// gradient <- exp(x - largest), with its sum.
+template <typename W>
+RowSum<W> ExpRow(const ConstArrayMap<W>& x, ArrayMap<W>& gradient) {
+  RowSum<W> row;
+  row.largest = x.maxCoeff();
+  gradient = (x - row.largest).exp();
+  row.sum = gradient.sum();
+  row.log_sum = std::log(row.sum);
+  return row;
 }
 
 template <typename T>
@@ -53,12 +61,11 @@ class SoftmaxCrossEntropy final : public Kernel {
           const ConstArrayMap<W> from(logit_row.Read(x + at), classes);
           const ConstArrayMap<W> label(label_row.Read(target + at), classes);
           ArrayMap<W> gradient(gradient_row.Place(gradients + at), classes);
-          W sum;
-          const W log_sum = ExpRow<W>(from, gradient, &sum);
+          const RowSum<W> sums = ExpRow<W>(from, gradient);
           // A label of 0 has no part in the loss, whatever its logit is.
-          losses[row] =
-              static_cast<T>((label == W(0)).select(W(0), label * (log_sum - from)).sum());
-          gradient = gradient / sum - label;
+          losses[row] = static_cast<T>(
+              (label == W(0)).select(W(0), label * (sums.log_sum - (from - sums.largest))).sum());
+          gradient = gradient / sums.sum - label;
           gradient_row.Write(gradients + at);
         }
       });
@@ -116,10 +123,9 @@ class SparseCrossEntropy final : public Kernel {
         const ConstArrayMap<W> from(logit_row.Read(x + at), classes);
         ArrayMap<W> gradient(gradient_row.Place(gradients + at), classes);
         const W target = from(label[row]);  // the gradient may lie on top of it
-        W sum;
-        const W log_sum = ExpRow<W>(from, gradient, &sum);
-        losses[row] = static_cast<T>(log_sum - target);
-        gradient *= W(1) / sum;
+        const RowSum<W> sums = ExpRow<W>(from, gradient);
+        losses[row] = static_cast<T>(sums.log_sum - (target - sums.largest));
+        gradient *= W(1) / sums.sum;
         gradient(label[row]) -= W(1);
         gradient_row.Write(gradients + at);
       }

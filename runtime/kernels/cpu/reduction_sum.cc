@@ -19,6 +19,9 @@ struct Mean : Adding<T, MeanAcc<T>> {
   static T Final(const MeanAcc<T>& sum, int64_t count) {
     if constexpr (std::is_integral_v<T>) {
       return count == 0 ? T(0) : static_cast<T>(sum / static_cast<MeanAcc<T>>(count));
+    } else if constexpr (Eigen::NumTraits<T>::IsComplex) {
+      // As TensorFlow: a mean of nothing is NaN only for real numbers.
+      return count == 0 ? T(0) : sum / static_cast<typename T::value_type>(count);
     } else {
       return static_cast<T>(sum / static_cast<MeanAcc<T>>(count));
     }

@@ -20,23 +20,23 @@ class Softmax final : public Kernel {
     if (logits.num_elements() > 0) {
       const T* x = logits.values<T>().data();
       T* y = out.template mutable_values<T>().data();
-      ParallelFor(ctx, logits.num_elements() / classes, 20 + 2 * classes,
-                  [&](int64_t begin, int64_t end) {
-                    RowBuffer<T> in(classes), result(classes);
-                    for (int64_t row = begin; row < end; ++row) {
-                      const ConstArrayMap<W> from(in.Read(x + row * classes), classes);
-                      ArrayMap<W> to(result.Place(y + row * classes), classes);
-                      const W largest = from.maxCoeff();
-                      if constexpr (logarithm) {
-                        const W log_sum = std::log((from - largest).exp().sum());
-                        to = from - (largest + log_sum);
-                      } else {
-                        to = (from - largest).exp();
-                        to *= W(1) / to.sum();
-                      }
-                      result.Write(y + row * classes);
-                    }
-                  });
+      ParallelFor(
+          ctx, logits.num_elements() / classes, 20 + 2 * classes, [&](int64_t begin, int64_t end) {
+            RowBuffer<T> in(classes), result(classes);
+            for (int64_t row = begin; row < end; ++row) {
+              const ConstArrayMap<W> from(in.Read(x + row * classes), classes);
+              ArrayMap<W> to(result.Place(y + row * classes), classes);
+              const W largest = from.maxCoeff();
+              if constexpr (logarithm) {
+                const W log_sum = std::log((from - largest).exp().sum());
+                to = (from - largest) - log_sum;  // in this order, large logits lose nothing
+              } else {
+                to = (from - largest).exp();
+                to *= W(1) / to.sum();
+              }
+              result.Write(y + row * classes);
+            }
+          });
     }
     ctx.SetOutput(0, std::move(out));
     return OkStatus();
