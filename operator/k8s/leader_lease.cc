@@ -169,11 +169,12 @@ Status LeaderLease::Hold(CancellationManager* cancel) {
   }
 }
 
-Status LeaderLease::Release() {
-  TFLEET_ASSIGN_OR_RETURN(const std::string text, client_->Get(path_));
+Status LeaderLease::Release(Client* through) {
+  Client* const client = through == nullptr ? client_ : through;
+  TFLEET_ASSIGN_OR_RETURN(const std::string text, client->Get(path_));
   const auto lease = ParseLease(text);
   if (!lease || lease->holder != options_.identity) return OkStatus();
-  return client_
+  return client
       ->Replace(path_, RecordJson("", std::chrono::seconds(1), acquired_, lease->transitions,
                                   lease->version))
       .status();

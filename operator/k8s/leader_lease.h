@@ -34,7 +34,8 @@ class LeaderLease {
   Status Hold(CancellationManager* cancel);
   // Gives the lease up, so that the next candidate need not wait for it to run out. Call after
   // Hold.
-  Status Release();
+  // `through` may name another client, for when the lease's own has been cancelled.
+  Status Release(Client* through = nullptr);
 
  private:
   struct Seen {  // what the lease said when it last changed, and when we saw that

@@ -1,0 +1,69 @@
+#include "operator/main/dry_run.h"
+
+#include <nlohmann/json.hpp>
+
+#include "operator/api/validate.h"
+#include "operator/main/yaml_to_json.h"
+#include "operator/plan/pipeline.h"
+
+namespace tensorfleet::operator_main {
+namespace {
+
+using nlohmann::json;
+
+StatusOr<std::string> DryRunOne(json object, const plan::Options& options, absl::Time now) {
+  if (!object.is_object() || object.value("kind", json()) != "TFJob") {
+    return InvalidArgument("expected a document of kind TFJob");
+  }
+  if (!object.contains("metadata") || !object["metadata"].is_object()) {
+    return InvalidArgument("the TFJob has no metadata");
+  }
+  json& metadata = object["metadata"];
+  if (!metadata.contains("namespace")) metadata["namespace"] = "default";
+  // What the API server adds.
+  if (!metadata.contains("uid")) metadata["uid"] = "00000000-0000-0000-0000-000000000000";
+  object.erase("status");
+  TFLEET_ASSIGN_OR_RETURN(api::TFJob job, api::TFJobFromJson(object));
+  const std::string title = absl::StrCat(job.namespace_, "/", job.name);
+  const auto errors = api::Validate(job);
+  if (!errors.empty()) {
+    return absl::StrCat("# TFJob ", title, " would be refused: ", api::JoinErrors(errors), "\n");
+  }
+  plan::Snapshot seen;
+  job.creation_time = now;
+  seen.job = std::make_shared<const api::TFJob>(std::move(job));
+  seen.now = now;
+  const plan::Plan todo = plan::Reconcile(seen, options);
+  std::string text = absl::StrCat("# TFJob ", title, ": ", todo.actions.size(), " actions\n");
+  for (const plan::Action& action : todo.actions) {
+    absl::StrAppend(&text, "---\n# ", plan::ActionKindName(action.kind), " ", action.name, "\n");
+    const json body = json::parse(action.body, nullptr, false);
+    if (body.is_object()) absl::StrAppend(&text, body.dump(2), "\n");
+  }
+  if (todo.status_write != plan::StatusWrite::kNone) {
+    absl::StrAppend(&text, "---\n# status\n", api::ToJson(todo.status).dump(2), "\n");
+  }
+  for (const plan::Event& event : todo.events) {
+    absl::StrAppend(&text, "# event ", event.reason, ": ", event.message, "\n");
+  }
+  if (todo.requeue_at)
+    absl::StrAppend(&text, "# looks again at ", absl::FormatTime(*todo.requeue_at), "\n");
+  return text;
+}
+
+}  // namespace
+
+StatusOr<std::string> DryRun(const std::string& text, const plan::Options& options,
+                             absl::Time now) {
+  TFLEET_ASSIGN_OR_RETURN(std::vector<json> documents, YamlToJson(text));
+  if (documents.empty()) return InvalidArgument("there is no document in the file");
+  std::string out;
+  for (size_t i = 0; i < documents.size(); ++i) {
+    StatusOr<std::string> one = DryRunOne(std::move(documents[i]), options, now);
+    if (!one.ok()) return Prefixed(absl::StrCat("document ", i + 1, ": "), one.status());
+    out += *one;
+  }
+  return out;
+}
+
+}  // namespace tensorfleet::operator_main

@@ -1,0 +1,61 @@
+// tensorfleet-operator: see --help and operator/docs.
+
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "operator/main/dry_run.h"
+#include "operator/main/flags.h"
+#include "operator/main/operator_process.h"
+#include "operator/main/version.h"
+#include "runtime/base/clock.h"
+
+namespace tensorfleet::operator_main {
+namespace {
+
+int Fail(const Status& status) {
+  std::fprintf(stderr, "tensorfleet-operator: %s\n", std::string(status.message()).c_str());
+  return 1;
+}
+
+int PrintDryRun(const Flags& flags) {
+  std::stringstream text;
+  if (flags.dry_run == "-") {
+    text << std::cin.rdbuf();
+  } else {
+    std::ifstream file(flags.dry_run);
+    text << file.rdbuf();
+    if (!file) return Fail(NotFound("cannot read ", flags.dry_run));
+  }
+  plan::Options options;
+  options.gang_scheduler_name = flags.gang_scheduler_name;
+  if (const char* domain = std::getenv("CUSTOM_CLUSTER_DOMAIN")) options.cluster_domain = domain;
+  const auto printed =
+      DryRun(text.str(), options, absl::FromUnixNanos(Clock::Real()->NowUnixNanos()));
+  if (!printed.ok()) return Fail(Prefixed(flags.dry_run + ": ", printed.status()));
+  std::fputs(printed->c_str(), stdout);
+  return 0;
+}
+
+int Main(const std::vector<std::string>& args) {
+  const auto flags = ParseFlags(args);
+  if (!flags.ok()) return Fail(flags.status());
+  if (flags->help) {
+    std::fputs(FlagsHelp().c_str(), stdout);
+    return 0;
+  }
+  if (flags->version) {
+    std::fputs(BuildDescription().c_str(), stdout);
+    return 0;
+  }
+  if (!flags->dry_run.empty()) return PrintDryRun(*flags);
+  return RunOperator(*flags);
+}
+
+}  // namespace
+}  // namespace tensorfleet::operator_main
+
+int main(int argc, char** argv) {
+  return tensorfleet::operator_main::Main(std::vector<std::string>(argv + 1, argv + argc));
+}

@@ -1,0 +1,292 @@
+#include "operator/main/operator_process.h"
+
+#include <malloc.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <ctime>
+
+#include "absl/strings/ascii.h"
+#include "operator/api/labels.h"
+#include "operator/controller/controller.h"
+#include "operator/k8s/http_transport.h"
+#include "operator/k8s/leader_lease.h"
+#include "operator/main/certificate_keeper.h"
+#include "operator/main/endpoints.h"
+#include "operator/main/metrics.h"
+#include "operator/main/version.h"
+#include "runtime/base/log.h"
+#include "runtime/base/random_id.h"
+
+namespace tensorfleet::operator_main {
+namespace {
+
+// What the process does when asked to end has to fit into the pod's grace period of ten seconds.
+constexpr auto kDrainTime = std::chrono::seconds(6);
+
+std::string Env(const char* name, const std::string& fallback = "") {
+  const char* value = std::getenv(name);
+  return value == nullptr || *value == '\0' ? fallback : value;
+}
+
+std::string HostName() {
+  char name[256] = "unknown";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+// The API version of the pod groups that `scheduler` reads; empty without gang scheduling.
+std::string PodGroupApiVersion(const std::string& scheduler) {
+  if (scheduler.empty()) return "";
+  return absl::AsciiStrToLower(scheduler) == api::kVolcano ? api::kVolcanoApiVersion
+                                                           : api::kSchedulerPluginsApiVersion;
+}
+
+Status CheckPodGroups(k8s::Client& client, const std::string& api_version) {
+  if (api_version.empty()) return OkStatus();
+  const Status found = client.Get("/apis/" + api_version).status();
+  if (absl::IsNotFound(found)) {
+    return FailedPrecondition("--gang-scheduler-name is given, but the cluster has no ",
+                              api_version, " PodGroups: install the scheduler first");
+  }
+  return found;
+}
+
+class Process {
+ public:
+  explicit Process(const Flags& flags) : flags_(flags) {}
+
+  int Run(const sigset_t& signals);
+
+ private:
+  Status Assemble();
+  Status StartWebhook();
+  void Lead();
+  int Wait(const sigset_t& signals);
+  void ShutDown();
+  bool is_ready() const {
+    return controller_->has_synced() && (certificates_ == nullptr || certificates_->is_ready());
+  }
+
+  const Flags& flags_;
+  bool in_pod_ = false;
+  std::string own_namespace_;
+  k8s::ClusterConfig config_;
+  std::unique_ptr<Metrics> metrics_;
+  std::unique_ptr<k8s::Transport> transport_;
+  std::unique_ptr<k8s::RateLimiter> limiter_;
+  CancellationManager cancel_requests_;  // at the very end only: what is under way may finish
+  CancellationManager cancel_lead_;
+  std::unique_ptr<k8s::Client> client_;
+  std::unique_ptr<k8s::Client> urgent_client_;  // leases and certificates: not held up by the limit
+  std::unique_ptr<k8s::EventRecorder> events_;
+  std::unique_ptr<controller::Controller> controller_;
+  std::unique_ptr<CertificateKeeper> certificates_;
+  std::vector<std::unique_ptr<http::Server>> servers_;
+  std::unique_ptr<k8s::LeaderLease> lease_;
+  std::thread leader_;
+  std::atomic<bool> lost_leadership_{false};
+};
+
+Status Process::Assemble() {
+  const Clock* clock = Clock::Real();
+  TFLEET_ASSIGN_OR_RETURN(config_,
+                          k8s::FindClusterConfig(flags_.kubeconfig, flags_.context, clock));
+  in_pod_ = !Env("KUBERNETES_SERVICE_HOST").empty() && flags_.kubeconfig.empty() &&
+            Env("KUBECONFIG").empty();
+  own_namespace_ = Env("MY_POD_NAMESPACE",
+                       in_pod_ && !config_.namespace_.empty() ? config_.namespace_ : "kubeflow");
+  std::string prefix;
+  TFLEET_ASSIGN_OR_RETURN(const http::Endpoint endpoint, http::ParseUrl(config_.server, &prefix));
+  metrics_ = std::make_unique<Metrics>(absl::StrCat(endpoint.host, ":", endpoint.port),
+                                       flags_.controller_threads, flags_.leader_election_id);
+  k8s::HttpTransportOptions transport_options;
+  transport_options.user_agent = absl::StrCat("tensorfleet-operator/", Version());
+  TFLEET_ASSIGN_OR_RETURN(transport_, k8s::MakeHttpTransport(config_, transport_options));
+  limiter_ = std::make_unique<k8s::RateLimiter>(flags_.kube_api_qps, flags_.kube_api_burst, clock);
+  k8s::ClientOptions options;
+  options.cancel = &cancel_requests_;
+  options.observer = [this](absl::string_view method, int code) {
+    metrics_->OnRequest(method, code);
+  };
+  client_ = std::make_unique<k8s::Client>(transport_.get(), limiter_.get(), options);
+  options.request_time = std::chrono::seconds(5);
+  urgent_client_ = std::make_unique<k8s::Client>(transport_.get(), nullptr, options);
+
+  controller::ControllerOptions control;
+  control.informers.ns = flags_.ns;
+  control.informers.pod_group_api_version = PodGroupApiVersion(flags_.gang_scheduler_name);
+  control.plan.cluster_domain = Env("CUSTOM_CLUSTER_DOMAIN");
+  control.plan.gang_scheduler_name = flags_.gang_scheduler_name;
+  control.threads = flags_.controller_threads;
+  control.parallel_requests = flags_.parallel_requests;
+  control.status_delay = flags_.status_delay;
+  TFLEET_RETURN_IF_ERROR(CheckPodGroups(*urgent_client_, control.informers.pod_group_api_version));
+  k8s::EventRecorder::Options events;
+  events.component = api::kControllerName;
+  events.is_busy = [this] { return controller_ != nullptr && controller_->queue().depth() > 16; };
+  // Events have a rate of their own, and never wait for the client's.
+  events_ = std::make_unique<k8s::EventRecorder>(urgent_client_.get(), clock, events);
+  controller_ = std::make_unique<controller::Controller>(client_.get(), events_.get(), clock,
+                                                         control, metrics_.get());
+
+  TFLEET_RETURN_IF_ERROR(StartWebhook());
+  Metrics::Sources sources;
+  sources.controller = controller_.get();
+  sources.events = events_.get();
+  if (certificates_ != nullptr) {
+    sources.certificate_reads = [this] {
+      return std::make_pair(certificates_->reads(), certificates_->read_errors());
+    };
+  }
+  metrics_->SetSources(sources);
+  const auto serve = [&](const std::string& address,
+                         const http::Server::Handler& handler) -> Status {
+    TFLEET_ASSIGN_OR_RETURN(auto server, ServeAt(address, handler));
+    if (server != nullptr) servers_.push_back(std::move(server));
+    return OkStatus();
+  };
+  TFLEET_RETURN_IF_ERROR(
+      Prefixed("--metrics-bind-address: ",
+               serve(flags_.metrics_bind_address, MetricsHandler(metrics_.get()))));
+  return Prefixed(
+      "--health-probe-bind-address: ",
+      serve(flags_.health_probe_bind_address, HealthHandler([this] { return is_ready(); })));
+}
+
+Status Process::StartWebhook() {
+  if (flags_.webhook == "false" || (flags_.webhook == "auto" && !in_pod_)) return OkStatus();
+  CertificateKeeperOptions options;
+  options.folder = flags_.webhook_cert_dir;
+  options.ns = own_namespace_;
+  options.secret_name = flags_.webhook_secret_name;
+  options.config_name = flags_.webhook_config_name;
+  const std::string service =
+      absl::StrCat(flags_.webhook_service_name, ".", own_namespace_, ".svc");
+  options.names = {service, service + ".cluster.local"};
+  for (const std::string& name : flags_.webhook_extra_names) options.names.push_back(name);
+  certificates_ = std::make_unique<CertificateKeeper>(urgent_client_.get(), Clock::Real(), options);
+  certificates_->Start();
+  http::Server::Options serve;
+  serve.address = "";
+  serve.port = flags_.webhook_server_port;
+  serve.tls = [this] { return certificates_->context(); };
+  TFLEET_ASSIGN_OR_RETURN(auto server, http::Server::Start(serve, WebhookHandler(metrics_.get())));
+  LogInfo("webhook listens", {{"port", server->port()}, {"path", kAdmissionPath}});
+  servers_.push_back(std::move(server));
+  return OkStatus();
+}
+
+// Runs in a thread of its own: becomes leader, works, and ends the process when leadership is lost.
+void Process::Lead() {
+  if (lease_ != nullptr && !lease_->Acquire(&cancel_lead_).ok()) return;
+  metrics_->SetLeader(true);
+  std::thread starter([this] { (void)controller_->StartWorkers(&cancel_lead_); });
+  if (lease_ != nullptr) {
+    const Status held = lease_->Hold(&cancel_lead_);
+    if (!held.ok()) {
+      LogError("leadership lost", {{"error", held.message()}});
+      lost_leadership_ = true;
+      // Not one more write: another may be the leader by now.
+      cancel_requests_.StartCancel(held);
+      kill(getpid(), SIGTERM);
+    }
+  }
+  starter.join();
+}
+
+int Process::Wait(const sigset_t& signals) {
+  bool trimmed = false;
+  while (true) {
+    const timespec pause{trimmed ? 30 : 1, 0};
+    const int signal = sigtimedwait(&signals, nullptr, &pause);
+    if (signal == SIGTERM || signal == SIGINT) {
+      if (!lost_leadership_)
+        LogInfo("ending", {{"signal", signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+      return lost_leadership_ ? 1 : 0;
+    }
+    // Lists and bursts leave free memory behind, which the system may have back once things are
+    // calm.
+    if (controller_->has_synced() && controller_->queue().depth() == 0) {
+      malloc_trim(0);
+      trimmed = true;
+    }
+  }
+}
+
+void Process::ShutDown() {
+  // Whoever hangs is cut off when the time is over, so that the lease can still be released.
+  CancellationManager ended;
+  std::thread watchdog([&] {
+    if (k8s::SleepFor(kDrainTime, &ended).ok())
+      cancel_requests_.StartCancel(absl::CancelledError("out of time"));
+  });
+  cancel_lead_.StartCancel();
+  if (leader_.joinable()) leader_.join();
+  controller_->Stop();
+  if (!lost_leadership_) events_->Drain(std::chrono::seconds(1));
+  ended.StartCancel();
+  watchdog.join();
+  if (lease_ != nullptr && !lost_leadership_) {
+    k8s::Client last(transport_.get(), nullptr, {std::chrono::seconds(2), 0, nullptr, nullptr});
+    if (const Status released = lease_->Release(&last); !released.ok()) {
+      LogWarning("the leader lease could not be released", {{"error", released.message()}});
+    }
+  }
+  if (certificates_ != nullptr) certificates_->Stop();
+  metrics_->SetSources({});
+  servers_.clear();
+  cancel_requests_.StartCancel();
+}
+
+int Process::Run(const sigset_t& signals) {
+  if (const Status status = Assemble(); !status.ok()) {
+    LogError("cannot start", {{"error", status.message()}});
+    cancel_requests_.StartCancel();
+    return 1;
+  }
+  if (flags_.leader_elect) {
+    k8s::LeaderLeaseOptions options;
+    options.ns = flags_.leader_election_namespace.empty() ? own_namespace_
+                                                          : flags_.leader_election_namespace;
+    options.name = flags_.leader_election_id;
+    options.identity =
+        absl::StrCat(HostName(), "_", absl::Hex(RandomNonZero64(), absl::kZeroPad16));
+    options.lease_duration = flags_.lease_duration;
+    options.renew_deadline = flags_.renew_deadline;
+    options.retry_period = flags_.retry_period;
+    lease_ = std::make_unique<k8s::LeaderLease>(urgent_client_.get(), Clock::Real(), options);
+  }
+  controller_->StartInformers();
+  leader_ = std::thread([this] { Lead(); });
+  const int code = Wait(signals);
+  ShutDown();
+  LogInfo("ended");
+  return code;
+}
+
+}  // namespace
+
+int RunOperator(const Flags& flags) {
+  // Few arenas: threads that mostly wait would otherwise keep free memory each for itself.
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_TRIM_THRESHOLD, 256 * 1024);
+  signal(SIGPIPE, SIG_IGN);
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  const bool json = flags.zap_encoder.empty() ? !flags.zap_devel : flags.zap_encoder == "json";
+  SetLogFormat(json ? LogFormat::kJson : LogFormat::kConsole);
+  if (!flags.zap_log_level.empty()) {
+    if (const auto level = ParseLogLevel(flags.zap_log_level); level.ok()) SetLogLevel(*level);
+  }
+  LogInfo("tensorfleet-operator",
+          {{"version", Version()}, {"namespace", flags.ns.empty() ? "all" : flags.ns}});
+  for (const std::string& notice : flags.notices) LogWarning(notice);
+  return Process(flags).Run(signals);
+}
+
+}  // namespace tensorfleet::operator_main
