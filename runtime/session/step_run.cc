@@ -142,6 +142,13 @@ void StepRun::PartDone(size_t i, Status status) {
     if (session_->options_.name_tasks_in_errors) {
       status = Prefixed(absl::StrCat("From ", task.name, ":\n"), status);
     }
+    // A failure elsewhere also names what it kept from the client, in the form that clients look
+    // nodes up by.
+    const std::vector<std::string>& fetches = step_->signature().fetches;
+    if (!task.is_local && !fetches.empty()) {
+      status = Suffixed(status,
+                        absl::StrCat("\n\t [[", fetches[0].substr(0, fetches[0].rfind(':')), "]]"));
+    }
     if (errors_.Add(status)) cancellation_.StartCancel(MarkDerived(std::move(status)));
   }
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish();
