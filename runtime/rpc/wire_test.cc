@@ -1,6 +1,7 @@
 // The hand-written encoders and decoders against protobuf's own.
 
 #include <gmock/gmock.h>
+#include <grpcpp/impl/grpc_library.h>
 #include <gtest/gtest.h>
 
 #include <random>
@@ -19,6 +20,9 @@ namespace tensorfleet::rpc {
 namespace {
 
 using ::testing::HasSubstr;
+
+// Byte buffers work only once gRPC is set up, which servers and channels do by themselves.
+const grpc::internal::GrpcLibraryInitializer kGrpc;
 
 grpc::ByteBuffer BufferOf(const std::string& bytes, size_t slice_size = 1 << 20) {
   std::vector<grpc::Slice> slices;
