@@ -111,9 +111,10 @@ void Step::Complete(ActiveOp* op) {
   // After EnterOrPush has pushed, the step may be gone.
   const bool is_ok = op->status.ok();
   if (!EnterOrPush(op)) return;
-  if (is_ok && !DriveDepth::IsDeep()) return Drive(op, /*may_work=*/false);
-  // Errors often come from callbacks of a cancellation, which whoever ends the step wants to take
-  // down.
+  const bool is_cancelled =
+      context_.cancellation != nullptr && context_.cancellation->is_cancelled();
+  if (is_ok && !is_cancelled && !DriveDepth::IsDeep()) return Drive(op, /*may_work=*/false);
+  // This may be a callback of a cancellation, which whoever ends the step wants to take down.
   context_.device->pool().Schedule([this, op] { Drive(op, /*may_work=*/true); });
 }
 

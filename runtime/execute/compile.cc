@@ -52,6 +52,11 @@ class GraphCompiler {
     }
     TFLEET_ASSIGN_OR_RETURN(const uint32_t state, FirstState(node, item));
     frame.first_states.push_back(state);
+    if (item.num_outputs > 0) item.output_type = node.output_type(0);
+    if (item.num_outputs == 1 && !IsRef(item.output_type) &&
+        !item.Is(kIsEnter | kIsExit | kIsNextIteration | kIsTransfer | kMayLeaveOutputs)) {
+      item.flags |= kIsPlain;
+    }
     item.output_types = static_cast<int32_t>(out_->output_types.size());
     out_->output_types.insert(out_->output_types.end(), node.output_types().begin(),
                               node.output_types().end());

@@ -27,6 +27,7 @@ enum NodeFlags : uint16_t {
   kHasRefInputs = 1 << 8,
   kMayLeaveOutputs = 1 << 9,  // Switch and its like: an output that was not set is dead
   kIsTraced = 1 << 10,
+  kIsPlain = 1 << 11,  // one output, a value that is always set, for nodes of the same iteration
 };
 
 // How a reference that arrives at an input is taken.
@@ -62,8 +63,9 @@ struct NodeItem {
   int32_t control_begin = 0;
   int32_t edges_end = 0;
   uint16_t flags = 0;
-  int32_t output_types = 0;  // first of its entries in CompiledGraph::output_types
-  int32_t child_frame = -1;  // of an Enter: the frame it leads to
+  DType output_type = DType::kInvalid;  // of the first output
+  int32_t output_types = 0;             // first of its entries in CompiledGraph::output_types
+  int32_t child_frame = -1;             // of an Enter: the frame it leads to
   int32_t enter_or_exit =
       0;  // of an Enter: which child of its frame; of an Exit: which exit of its frame
   int32_t refs_begin = 0, refs_end = 0;  // in CompiledGraph::ref_inputs

@@ -5,6 +5,14 @@
 
 namespace tensorfleet::execute {
 
+inline void Step::Arrive(const OutEdge& edge, Iteration* to, bool is_dead, bool from_enter) {
+  if (edge.to_merge) return ArriveAtMerge(edge, to, is_dead, from_enter);
+  uint32_t& state = to->states[edge.dst_state];
+  --state;
+  if (is_dead) state |= kDeadBit;
+  if ((state & ~kDeadBit) == 0) MakeReady(graph_.nodes[edge.dst], to);
+}
+
 void Step::Propagate(const NodeItem& item, Iteration* iteration, EdgeValue* outputs, bool is_dead) {
   if (!graph_.has_loops) return Deliver(item, iteration, outputs, is_dead);
   if (item.Is(kIsEnter)) {
@@ -68,12 +76,27 @@ void Step::Deliver(const NodeItem& item, Iteration* to, EdgeValue* outputs, bool
   }
 }
 
-inline void Step::Arrive(const OutEdge& edge, Iteration* to, bool is_dead, bool from_enter) {
-  if (edge.to_merge) return ArriveAtMerge(edge, to, is_dead, from_enter);
-  uint32_t& state = to->states[edge.dst_state];
-  --state;
-  if (is_dead) state |= kDeadBit;
-  if ((state & ~kDeadBit) == 0) MakeReady(graph_.nodes[edge.dst], to);
+void Step::DeliverPlain(const NodeItem& item, Iteration* iteration, Tensor& output) {
+  const OutEdge* edge = graph_.edges.data() + item.edges_begin;
+  const OutEdge* const control = graph_.edges.data() + item.control_begin;
+  const OutEdge* const end = graph_.edges.data() + item.edges_end;
+  if (item.direct_slot >= 0) {
+    Arrive(*edge++, iteration, /*is_dead=*/false, /*from_enter=*/false);
+  } else if (edge != control) {
+    for (; edge + 1 != control; ++edge) {
+      iteration->slots[edge->slot].tensor = output;
+      Arrive(*edge, iteration, /*is_dead=*/false, /*from_enter=*/false);
+    }
+    iteration->slots[edge->slot].tensor = std::move(output);
+    output.Clear();
+    Arrive(*edge++, iteration, /*is_dead=*/false, /*from_enter=*/false);
+  } else {
+    output.Clear();
+  }
+  for (; edge != end; ++edge) {
+    Arrive(*edge, iteration, /*is_dead=*/false, /*from_enter=*/false);
+  }
+  if (graph_.has_loops && --iteration->outstanding == 0) RetireIterations(iteration->frame);
 }
 
 void Step::ArriveAtMerge(const OutEdge& edge, Iteration* to, bool is_dead, bool from_enter) {
@@ -101,7 +124,7 @@ void Step::ArriveAtMerge(const OutEdge& edge, Iteration* to, bool is_dead, bool 
 
 void Step::MakeReady(const NodeItem& item, Iteration* iteration) {
   ++iteration->outstanding;
-  (item.Is(kIsUrgent) ? urgent_ : ready_).push_back({&item, iteration});
+  (item.Is(kIsUrgent) ? urgent_ : ready_).Push(&item, iteration);
 }
 
 }  // namespace tensorfleet::execute

@@ -18,13 +18,16 @@ constexpr int kMaxRunsWhileHolding = 32;
 }  // namespace
 
 Step::Step(const CompiledGraph& graph)
-    : graph_(graph), frames_(graph), scratch_(graph.max_outputs) {
+    : graph_(graph),
+      frames_(graph),
+      ready_(graph.nodes.size() + 1),
+      urgent_(16),
+      scratch_(graph.max_outputs) {
   root_frame_.layout = &graph.frames[0];
   root_frame_.pending_enters = 1;  // never ends by itself
   root_ = frames_.MakeIteration(0);
   root_->frame = &root_frame_;
   root_frame_.oldest = root_frame_.newest = root_;
-  ready_.reserve(graph.nodes.size());
 }
 
 Step::~Step() = default;
@@ -40,6 +43,7 @@ void Step::Start(const StepContext& context, StepStatsCollector* stats, bool cal
   failed_ = false;
   status_ = OkStatus();
   inbox_.store(nullptr, std::memory_order_relaxed);  // this thread drives
+  if (stats_ != nullptr) stats_->AddSource(context_.device->name(), NowNanos());
   if (graph_.has_recv && context_.cancellation != nullptr && context_.rendezvous != nullptr) {
     // Receives wait in the rendezvous; one callback ends them all.
     abort_token_ = context_.cancellation->Register(
@@ -92,16 +96,8 @@ void Step::Drive(ActiveOp* completed, bool may_work) {
 void Step::RunReady() {
   CancellationManager* const cancellation = context_.cancellation;
   while (true) {
-    ReadyNode next;
-    if (!urgent_.empty()) {
-      next = urgent_.back();
-      urgent_.pop_back();
-    } else if (!ready_.empty()) {
-      next = ready_.back();
-      ready_.pop_back();
-    } else {
-      return;
-    }
+    if (urgent_.empty() && ready_.empty()) return;
+    const ReadyNode& next = urgent_.empty() ? ready_.Pop() : urgent_.Pop();
     if (cancellation != nullptr && cancellation->is_cancelled() && !failed_) {
       Fail(cancellation->status());
     }
@@ -147,8 +143,12 @@ void Step::RunNode(const NodeItem& item, Iteration* iteration) {
   } else {
     RunTraced(item, context, &status);
   }
-  if (status.ok()) status = CheckOutputs(item, outputs);
   for (EdgeValue& input : inputs) Empty(input);
+  if (item.Is(kIsPlain) && status.ok() && outputs[0].tensor.dtype() == item.output_type)
+      [[likely]] {
+    return DeliverPlain(item, iteration, outputs[0].tensor);
+  }
+  if (status.ok()) status = CheckOutputs(item, outputs);
   if (!status.ok()) {
     for (EdgeValue& output : outputs) Empty(output);
     return Fail(WithNode(status, item.node->name()));

@@ -25,6 +25,31 @@ namespace tensorfleet::execute {
 
 class Step;
 
+struct ReadyNode {
+  const NodeItem* item;
+  Iteration* iteration;
+};
+
+// A stack that grows. Fields are stored one by one: a node made on the stack and then copied as a
+// whole would stall on its own stores.
+class ReadyStack {
+ public:
+  explicit ReadyStack(size_t capacity) : nodes_(capacity) {}
+  bool empty() const { return size_ == 0; }
+  void clear() { size_ = 0; }
+  void Push(const NodeItem* item, Iteration* iteration) {
+    if (size_ == nodes_.size()) nodes_.resize(2 * size_);
+    nodes_[size_].item = item;
+    nodes_[size_].iteration = iteration;
+    ++size_;
+  }
+  const ReadyNode& Pop() { return nodes_[--size_]; }
+
+ private:
+  std::vector<ReadyNode> nodes_;
+  size_t size_ = 0;
+};
+
 // A node that runs outside the driver's own stack: on the pool, or until an asynchronous kernel is
 // done.
 struct ActiveOp {
@@ -59,11 +84,6 @@ class Step {
              bool measure, Done done, Recycle recycle, void* executor);
 
  private:
-  struct ReadyNode {
-    const NodeItem* item;
-    Iteration* iteration;
-  };
-
   // step.cc: the driver.
   void Drive(ActiveOp* completed, bool may_work);
   void RunReady();
@@ -97,6 +117,8 @@ class Step {
   void Propagate(const NodeItem& item, Iteration* iteration, EdgeValue* outputs, bool is_dead);
   // Moves `outputs` along the edges into slots of `to`; every output is left empty.
   void Deliver(const NodeItem& item, Iteration* to, EdgeValue* outputs, bool is_dead);
+  // The short way for a live node that is kIsPlain.
+  void DeliverPlain(const NodeItem& item, Iteration* iteration, Tensor& output);
   void Arrive(const OutEdge& edge, Iteration* to, bool is_dead, bool from_enter);
   void ArriveAtMerge(const OutEdge& edge, Iteration* to, bool is_dead, bool from_enter);
   void MakeReady(const NodeItem& item, Iteration* iteration);
@@ -127,8 +149,8 @@ class Step {
   int64_t abort_token_ = -1;
 
   // The driver's.
-  std::vector<ReadyNode> ready_;  // last in, first out: a consumer finds its input in the cache
-  std::vector<ReadyNode> urgent_;
+  ReadyStack ready_;  // last in, first out: a consumer finds its input in the cache
+  ReadyStack urgent_;
   std::vector<EdgeValue> scratch_;  // outputs of the node that the driver runs
   ActiveOp* held_ = nullptr;  // an expensive node, kept for this thread while it has cheap ones
   int ran_since_held_ = 0;

@@ -86,12 +86,7 @@ void StepStatsCollector::AddNode(const Node& node, const std::string& device, co
 
 void StepStatsCollector::AddSource(const std::string& device, int64_t nanos) {
   MutexLock lock(&mu_);
-  const auto found = devices_.find(device);
-  if (found != devices_.end()) {
-    for (const tensorflow::NodeExecStats& node : found->second.node_stats()) {
-      if (node.node_name() == "_SOURCE") return;
-    }
-  }
+  if (!has_source_.insert(device).second) return;
   Add(device, "_SOURCE", {nanos, nanos, nanos, nanos})->set_timeline_label("_SOURCE = NoOp()");
 }
 
@@ -115,6 +110,7 @@ void StepStatsCollector::Finish(tensorflow::StepStats* out) {
     out->add_dev_stats()->Swap(&device);
   }
   devices_.clear();
+  has_source_.clear();
 }
 
 }  // namespace tensorfleet

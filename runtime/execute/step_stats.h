@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,7 @@ class StepStatsCollector {
 
   Mutex mu_;
   std::map<std::string, tensorflow::DeviceStepStats> devices_ ABSL_GUARDED_BY(mu_);
+  std::set<std::string> has_source_ ABSL_GUARDED_BY(mu_);
 };
 
 // `NAME = OP(in1, in2)`, as timelines show a node.
