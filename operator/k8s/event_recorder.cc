@@ -20,6 +20,11 @@ std::string Stamp(const Clock* clock) {
                           absl::UTCTimeZone());
 }
 
+// Messages come from elsewhere and may have been cut in the middle of a character.
+std::string Dump(const nlohmann::json& json) {
+  return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 std::string KeyOf(const ObjectReference& about, absl::string_view type, absl::string_view reason) {
   return absl::StrCat(about.uid, "\n", type, "\n", reason);
 }
@@ -156,7 +161,7 @@ Status EventRecorder::Post(const Group& group, const std::string& message, int c
     const nlohmann::json patch = {
         {"count", it->second.count + count}, {"lastTimestamp", stamp}, {"message", message}};
     const Status patched =
-        client_->MergePatch(absl::StrCat(collection, "/", it->second.name), patch.dump()).status();
+        client_->MergePatch(absl::StrCat(collection, "/", it->second.name), Dump(patch)).status();
     if (patched.ok()) {
       it->second.count += count;
       it->second.last = clock_->NowSteady();
@@ -186,10 +191,7 @@ Status EventRecorder::Post(const Group& group, const std::string& message, int c
                                 {"firstTimestamp", stamp},
                                 {"lastTimestamp", stamp},
                                 {"count", count}};
-  const Status created =
-      client_
-          ->Create(collection, event.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace))
-          .status();
+  const Status created = client_->Create(collection, Dump(event)).status();
   // A namespace that is going away takes no events, and nobody misses them.
   if (IsNamespaceTerminating(created)) return OkStatus();
   TFLEET_RETURN_IF_ERROR(created);

@@ -48,10 +48,21 @@ StatusOr<std::string> Run(const ExecPlugin& plugin) {
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&files, fds[1], 1);
+  // Signals that we block or ignore are the plug-in's to handle.
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  sigset_t none, defaults;
+  sigemptyset(&none);
+  sigemptyset(&defaults);
+  sigaddset(&defaults, SIGPIPE);
+  posix_spawnattr_setsigmask(&attributes, &none);
+  posix_spawnattr_setsigdefault(&attributes, &defaults);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = 0;
   const int rc =
-      posix_spawnp(&pid, plugin.command.c_str(), &files, nullptr, argv.data(), envp.data());
+      posix_spawnp(&pid, plugin.command.c_str(), &files, &attributes, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
+  posix_spawnattr_destroy(&attributes);
   close(fds[1]);
   if (rc != 0) {
     close(fds[0]);

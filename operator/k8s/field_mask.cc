@@ -3,7 +3,7 @@
 namespace tensorfleet::k8s {
 
 namespace {
-constexpr int kMaxDepth = 128;
+constexpr int kMaxDepth = 500;
 }  // namespace
 
 // A cursor over the text. Every function leaves it behind what it has read.
@@ -56,7 +56,7 @@ class Cutter {
           break;
         case '{':
         case '[':
-          ++depth;
+          if (++depth > kMaxDepth) return Malformed("nested too deeply");
           ++at_;
           break;
         case '}':

@@ -42,8 +42,9 @@ Status Reflector::List(CancellationManager* cancel) {
         [&](absl::string_view data) {
           parsed = splitter.Feed(data, [&](absl::string_view item) -> Status {
             cut_.clear();
-            TFLEET_RETURN_IF_ERROR(options_.mask.Cut(item, &cut_));
-            return sink_->Listed(cut_);
+            Status taken = options_.mask.Cut(item, &cut_);
+            if (taken.ok()) taken = sink_->Listed(cut_);
+            return SkipBad(taken);
           });
           return parsed.ok();
         },
@@ -65,6 +66,13 @@ Status Reflector::List(CancellationManager* cancel) {
   return OkStatus();
 }
 
+Status Reflector::SkipBad(const Status& status) const {
+  if (!absl::IsInvalidArgument(status)) return status;
+  LogError("object cannot be read and is left out",
+           {{"collection", options_.collection}, {"error", status.message()}});
+  return OkStatus();
+}
+
 Status Reflector::OnEvent(absl::string_view line) {
   TFLEET_ASSIGN_OR_RETURN(const WatchEvent event, SplitWatchEvent(line));
   stats_.events++;
@@ -77,9 +85,11 @@ Status Reflector::OnEvent(absl::string_view line) {
   if (version.empty()) return DataLoss("watch event without a resourceVersion");
   if (event.type != WatchEventType::kBookmark) {
     cut_.clear();
-    TFLEET_RETURN_IF_ERROR(options_.mask.Cut(event.object, &cut_));
-    TFLEET_RETURN_IF_ERROR(event.type == WatchEventType::kDeleted ? sink_->Deleted(cut_)
-                                                                  : sink_->Changed(cut_));
+    Status taken = options_.mask.Cut(event.object, &cut_);
+    if (taken.ok()) {
+      taken = event.type == WatchEventType::kDeleted ? sink_->Deleted(cut_) : sink_->Changed(cut_);
+    }
+    TFLEET_RETURN_IF_ERROR(SkipBad(taken));
   }
   version_ = version;
   return OkStatus();

@@ -64,6 +64,8 @@ class Reflector {
   // Watches from version_ until the stream ends.
   Status Watch(CancellationManager* cancel);
   Status OnEvent(absl::string_view line);
+  // One object that cannot be read must not keep the others from being seen.
+  Status SkipBad(const Status& status) const;
 
   Client* const client_;
   ObjectSink* const sink_;

@@ -253,6 +253,20 @@ TEST_F(ReflectorTest, ListsAgainAfterALineItCannotRead) {
   EXPECT_TRUE(HoldsSoon({"a"}));
 }
 
+TEST_F(ReflectorTest, LeavesOutAnObjectThatCannotBeRead) {
+  FLEET_NEEDS_FAKE_SERVER();
+  StartSynced();
+  const std::string deep(2000, '[');
+  fake()->SendToWatches(
+      "configmaps",
+      R"({"type":"ADDED","object":{"metadata":{"name":"bad","resourceVersion":"7"},"data":)" +
+          deep + std::string(2000, ']') + "}}");
+  Create("a");
+  EXPECT_TRUE(HoldsSoon({"a"}));
+  // At worst one more list makes up for it; what does not happen is listing for ever.
+  EXPECT_LE(reflector_->stats().lists, 2);
+}
+
 TEST_F(ReflectorTest, BeginsTheListAnewWhenItsContinueTokenExpires) {
   FLEET_NEEDS_FAKE_SERVER();
   for (int i = 0; i < 6; ++i) Create(absl::StrCat("m", i));

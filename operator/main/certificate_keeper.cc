@@ -22,6 +22,13 @@ StatusOr<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
+std::string VersionOf(const json& object) {
+  const auto meta = object.find("metadata");
+  if (meta == object.end() || !meta->is_object()) return "";
+  const auto version = meta->find("resourceVersion");
+  return version != meta->end() && version->is_string() ? version->get<std::string>() : "";
+}
+
 std::string Decoded(const json& data, const char* key) {
   const auto it = data.find(key);
   std::string decoded;
@@ -95,7 +102,7 @@ StatusOr<CertificateSet> CertificateKeeper::ReadSecret(std::string* version) {
   TFLEET_RETURN_IF_ERROR(text.status());
   const json secret = json::parse(*text, nullptr, false);
   if (!secret.is_object()) return DataLoss("secret ", options_.secret_name, " cannot be read");
-  *version = secret.value("/metadata/resourceVersion"_json_pointer, "");
+  *version = VersionOf(secret);
   const json data = secret.value("data", json::object());
   if (!data.is_object()) return set;  // the empty Secret that training-operator's manifests make
   set.ca_certificate = Decoded(data, "ca.crt");
@@ -171,10 +178,8 @@ Status CertificateKeeper::PublishAuthority(const std::string& ca_pem) {
       changed = true;
     }
     if (!changed) return OkStatus();
-    const json patch = {
-        {"metadata",
-         {{"resourceVersion", config.value("/metadata/resourceVersion"_json_pointer, "")}}},
-        {"webhooks", config["webhooks"]}};
+    const json patch = {{"metadata", {{"resourceVersion", VersionOf(config)}}},
+                        {"webhooks", config["webhooks"]}};
     const Status patched = client_->MergePatch(path, patch.dump()).status();
     if (k8s::IsConflict(patched) && attempt < 5) continue;
     if (patched.ok())

@@ -57,9 +57,20 @@ StatusOr<std::string> DryRun(const std::string& text, const plan::Options& optio
                              absl::Time now) {
   TFLEET_ASSIGN_OR_RETURN(std::vector<json> documents, YamlToJson(text));
   if (documents.empty()) return InvalidArgument("there is no document in the file");
+  // What `kubectl get -o yaml` prints of several.
+  std::vector<json> jobs;
+  for (json& document : documents) {
+    const bool is_list =
+        document.is_object() && document.contains("items") && document["items"].is_array();
+    if (!is_list) {
+      jobs.push_back(std::move(document));
+      continue;
+    }
+    for (json& item : document["items"]) jobs.push_back(std::move(item));
+  }
   std::string out;
-  for (size_t i = 0; i < documents.size(); ++i) {
-    StatusOr<std::string> one = DryRunOne(std::move(documents[i]), options, now);
+  for (size_t i = 0; i < jobs.size(); ++i) {
+    StatusOr<std::string> one = DryRunOne(std::move(jobs[i]), options, now);
     if (!one.ok()) return Prefixed(absl::StrCat("document ", i + 1, ": "), one.status());
     out += *one;
   }

@@ -125,7 +125,12 @@ Status Process::Assemble() {
   TFLEET_RETURN_IF_ERROR(CheckPodGroups(*urgent_client_, control.informers.pod_group_api_version));
   k8s::EventRecorder::Options events;
   events.component = api::kControllerName;
-  events.is_busy = [this] { return controller_ != nullptr && controller_->queue().depth() > 16; };
+  // Jobs come first: while several are being worked on, events wait, and are merged the more the
+  // longer.
+  events.is_busy = [this] {
+    return controller_ != nullptr &&
+           (controller_->busy_workers() > 2 || controller_->queue().depth() > 4);
+  };
   // Events have a rate of their own, and never wait for the client's.
   events_ = std::make_unique<k8s::EventRecorder>(urgent_client_.get(), clock, events);
   controller_ = std::make_unique<controller::Controller>(client_.get(), events_.get(), clock,
@@ -237,6 +242,8 @@ void Process::ShutDown() {
   if (certificates_ != nullptr) certificates_->Stop();
   metrics_->SetSources({});
   servers_.clear();
+  // Its thread asks the controller whether it is busy: it goes first.
+  events_.reset();
   cancel_requests_.StartCancel();
 }
 
