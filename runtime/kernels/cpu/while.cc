@@ -70,7 +70,7 @@ class Loop {
   }
 
   // Always false.
-  bool Finish(const Status& status) {
+  bool Finish(Status status) {  // by value: it may be status_, which goes with the loop
     if (status.ok()) {
       for (size_t i = 0; i < state_.size(); ++i) {
         ctx_.SetOutput(static_cast<int>(i), std::move(state_[i]));
@@ -78,7 +78,7 @@ class Loop {
     }
     AsyncKernel::Done done = std::move(done_);
     delete this;
-    done(status);
+    done(std::move(status));
     return false;
   }
 
