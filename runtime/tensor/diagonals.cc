@@ -86,7 +86,8 @@ StatusOr<DiagonalBand> BandForDiagonals(const Shape& diagonals, DiagonalRange k,
         "The number of rows or columns is not consistent with the specified "
         "d_lower, d_upper, and diagonal.");
   }
-  return BandOfMatrix(rows, cols, k);
+  // Diagonals outside the matrix have no elements; their rows of the packed form are all padding.
+  return DiagonalBand{k.lower, k.upper, rows, cols};
 }
 
 }  // namespace tensorfleet

@@ -201,6 +201,10 @@ TEST_F(DiagKernels, MatrixDiagPacksAndUnpacksBands) {
              IntMatrix(3, 4, {1, 2, 0, 0, 5, 6, 7, 0, 0, 10, 11, 12}));
   ExpectSame(RunOne("MatrixDiagV3", {Ints({1, 2}), Int(1), Int(-1), Int(-1), Int(0)}),
              IntMatrix(3, 3, {0, 1, 0, 0, 0, 2, 0, 0, 0}));
+  // A diagonal that lies outside the matrix is all padding.
+  ExpectSame(
+      RunOne("MatrixDiagV3", {IntMatrix(3, 1, {7, 8, 9}), Ints({0, 2}), Int(-1), Int(-1), Int(0)}),
+      IntMatrix(1, 1, {9}));
   ExpectSame(RunOne("MatrixDiagPart", {IntMatrix(2, 2, {1, 2, 3, 4})}), Ints({1, 4}));
   ExpectSame(RunOne("MatrixSetDiagV3", {IntMatrix(2, 2, {1, 2, 3, 4}), Ints({8, 9}), Int(0)}),
              IntMatrix(2, 2, {8, 2, 3, 9}));

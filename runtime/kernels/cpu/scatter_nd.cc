@@ -164,6 +164,10 @@ class TensorScatter final : public Kernel {
   Status Compute(KernelContext& ctx) const override {
     const Tensor& indices = ctx.input(1);
     const Tensor& updates = ctx.input(2);
+    if (ctx.input(0).num_elements() == 0 && indices.num_elements() > 0 &&
+        updates.num_elements() > 0) {
+      return InvalidArgument("Indices and updates specified for empty output shape");
+    }
     TFLEET_ASSIGN_OR_RETURN(const Targets targets,
                             FindTargets(ctx.input(0).shape(), indices, updates));
     Tensor out = ctx.TakeInput(0);

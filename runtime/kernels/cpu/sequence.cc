@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -12,14 +13,22 @@
 namespace tensorfleet::cpu {
 namespace {
 
+// A number as messages show it.
+template <typename T>
+std::string Text(T value) {
+  return Tensor::Scalar(value).SummarizeValues(1);
+}
+
 template <typename T>
 StatusOr<int64_t> CountSteps(T start, T limit, T delta) {
-  if (delta == T(0)) return InvalidArgument("Requires delta != 0: ", delta);
+  if (delta == T(0)) return InvalidArgument("Requires delta != 0: ", Text(delta));
   if (delta > T(0) && !(start <= limit)) {
-    return InvalidArgument("Requires start <= limit when delta > 0: ", start, "/", limit);
+    return InvalidArgument("Requires start <= limit when delta > 0: ", Text(start), "/",
+                           Text(limit));
   }
   if (delta < T(0) && !(start >= limit)) {
-    return InvalidArgument("Requires start >= limit when delta < 0: ", start, "/", limit);
+    return InvalidArgument("Requires start >= limit when delta < 0: ", Text(start), "/",
+                           Text(limit));
   }
   if constexpr (std::is_integral_v<T>) {
     // As unsigned numbers, whose difference and quotient cannot overflow.
