@@ -8,6 +8,8 @@ callables, containers, isolation, device filters, ClusterSpec propagation, contr
 
 Needs Python 3.11 with tensorflow-cpu==2.15.1. Prints a line per case, then 'N passed, N failed'.
 """
+import subprocess
+import sys
 import threading
 import time
 
@@ -405,6 +407,115 @@ def case_sigterm_drains_and_exits_with_zero():
         p = c.procs["local", 0]
         p.terminate()
         assert p.wait(15) == 0 and seen == [1.0], (p.returncode, seen)
+
+
+# --- what else their users rely on -----------------------------------------------------------------------------------
+
+def case_the_graph_grows_between_steps():
+    with Cluster({"local": 1}) as c, graph() as g:
+        a = tf.constant(2.0)
+        with session(c.target("local"), g) as s:
+            assert s.run(a) == 2.0
+            for i in range(5):
+                a = a * 2.0
+                assert s.run(a) == 2.0 ** (i + 2)
+
+
+def case_resource_variables_are_shared_and_read_consistently():
+    with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
+        with tf.device("/job:ps/task:0"):
+            v = v1.get_variable("v", [3], initializer=v1.ones_initializer(), use_resource=True)
+            before = tf.identity(v.read_value())
+            with tf.control_dependencies([before]):
+                update = v.assign_add([1.0, 2.0, 3.0])
+            with tf.control_dependencies([update]):
+                after = tf.identity(v.read_value())
+        with session(c.target("worker"), g) as s:
+            raises(E.FailedPreconditionError, "Could not find variable v", lambda: s.run(before))
+            s.run(v1.global_variables_initializer())
+            old, new = s.run([before, after])
+    assert old.tolist() == [1, 1, 1] and new.tolist() == [2, 3, 4]
+
+
+def case_random_numbers_are_tensorflows():
+    with graph() as g:
+        def build():
+            v1.set_random_seed(7)
+            return [tf.random.uniform([5]), tf.random.normal([5]), tf.random.truncated_normal([5], seed=3),
+                    tf.random.uniform([5], maxval=100, dtype=tf.int32, seed=4)]
+        values = build()
+        with v1.Session(graph=g) as local:
+            want = local.run(values)
+        with Cluster({"local": 1}) as c, session(c.target("local"), g) as s:
+            got = s.run(values)
+    for a, b in zip(got, want):
+        assert np.array_equal(a, b), (a, b)
+
+
+def case_a_branch_that_is_not_taken_sends_nothing():
+    v1.disable_control_flow_v2()
+    with Cluster({"local": 2}) as c, graph() as g:
+        p = v1.placeholder(tf.bool, [])
+
+        def remote(value):
+            with tf.device("/job:local/task:1"):
+                return tf.constant(value) + 1.0
+        y = tf.cond(p, lambda: remote(1.0), lambda: remote(10.0))
+        with session(c.target("local", 0), g) as s:
+            assert (s.run(y, {p: True}), s.run(y, {p: False})) == (2.0, 11.0)
+
+
+def case_misuse_is_explained():
+    with Cluster({"local": 1}) as c, graph() as g:
+        x = v1.placeholder(tf.float32, [2], name="x")
+        y = tf.identity(x, name="y")
+        with session(c.target("local"), g) as s:
+            raises(E.InvalidArgumentError, "You must feed a value for placeholder tensor 'x'", lambda: s.run(y))
+            raises(E.InvalidArgumentError, "Must specify at least one target", lambda: s.run([]) or _nothing(s))
+
+
+def _nothing(s):
+    """A step without anything to do, past Python's own check."""
+    from tensorflow.python.client import pywrap_tf_session
+    s._extend_graph()
+    return pywrap_tf_session.TF_SessionRun_wrapper(s._session, None, {}, [], [], None)
+
+
+def case_a_python_function_is_refused_by_name():
+    with Cluster({"local": 1}) as c, graph() as g:
+        x = v1.py_func(lambda: np.float32(1), [], tf.float32, name="python")
+        with session(c.target("local"), g) as s:
+            try:
+                s.run(x)
+            except tf.errors.OpError as e:
+                assert "PyFunc" in str(e) or "pyfunc" in str(e), str(e)[:300]
+                return
+            raise AssertionError("a Python function ran on a server")
+
+
+def case_a_vanished_client_leaves_the_server_serving():
+    with Cluster({"local": 1}) as c, graph() as g:
+        code = ("import os, sys; os.environ['TF_CPP_MIN_LOG_LEVEL'] = '3'\n"
+                "import tensorflow as tf; v1 = tf.compat.v1; v1.disable_eager_execution()\n"
+                "q = v1.FIFOQueue(1, [tf.float32], shapes=[[]]); s = v1.Session(sys.argv[1])\n"
+                "s.run(tf.no_op()); print('ready', flush=True); s.run(q.dequeue())\n")
+        client = subprocess.Popen([sys.executable, "-c", code, c.target("local")], stdout=subprocess.PIPE,
+                                  stderr=subprocess.DEVNULL, text=True)
+        assert client.stdout.readline().strip() == "ready"
+        time.sleep(0.3)
+        client.kill()
+        client.wait()
+        with session(c.target("local"), g) as s:
+            assert s.run(tf.constant(1.0)) == 1.0
+
+
+@only_ours
+def case_what_is_unplaced_goes_to_task_0_of_the_first_job():
+    with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
+        y = tf.identity(v1.placeholder_with_default(tf.constant(1.0), []), name="y")
+        with session(c.target("worker"), g) as s:
+            where = base.traced(s, y)
+    assert any("y" in nodes for device, nodes in where.items() if "/job:ps/" in device), where
 
 
 if __name__ == "__main__":

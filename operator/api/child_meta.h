@@ -1,5 +1,5 @@
-// What the operator keeps of the metadata of a pod, service or pod group. Small on purpose: the caches
-// hold one for each of tens of thousands of objects.
+// What the operator keeps of the metadata of a pod, service or pod group. Small on purpose: the
+// caches hold one for each of tens of thousands of objects.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct ChildMeta {
   std::string namespace_;
   std::string uid;
   std::string resource_version;
-  std::string job_name;   // label; empty when absent
-  std::string owner_uid;  // of the owner that is the controller; empty when there is none
+  std::string job_name;    // label; empty when absent
+  std::string owner_uid;   // of the owner that is the controller; empty when there is none
   bool has_owner = false;  // of any kind
   // From the labels; nothing when they do not name one of our replicas.
   std::optional<ReplicaId> replica;

@@ -97,8 +97,8 @@ void ReadMaxFailedWorkers(const Json& policy, FieldReader& reader, FailurePolicy
 std::optional<int32_t> ReadLimit(FieldReader& reader, const char* key) {
   const auto value = reader.Int32(key);
   if (value && *value < 0) {
-    reader.Add(Invalid(reader.PathOf(key), absl::StrCat(*value),
-                       "must be greater than or equal to 0"));
+    reader.Add(
+        Invalid(reader.PathOf(key), absl::StrCat(*value), "must be greater than or equal to 0"));
     return std::nullopt;
   }
   return value;

@@ -1,5 +1,5 @@
-// spec.failurePolicy: which failures count, and how many may be borne. Absent in the reference's YAML;
-// the defaults here leave its behaviour as it is. Field by field: operator/docs/fields.md.
+// spec.failurePolicy: which failures count, and how many may be borne. Absent in the reference's
+// YAML; the defaults here leave its behaviour as it is. Field by field: operator/docs/fields.md.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +35,8 @@ struct FailurePolicy {
   std::optional<int32_t> max_failed_workers;
   std::optional<int32_t> max_failed_workers_percent;
   std::optional<int32_t> max_restarts_per_replica;
-  // A pod still there this long after its grace period ended (its node is lost) is deleted by force.
+  // A pod still there this long after its grace period ended (its node is lost) is deleted by
+  // force.
   std::optional<int32_t> lost_pod_timeout_seconds;
 };
 

@@ -21,7 +21,8 @@ std::string IndexSetToString(const std::set<int32_t>& indexes) {
 std::set<int32_t> ParseIndexSet(absl::string_view text) {
   std::set<int32_t> indexes;
   for (const absl::string_view part : absl::StrSplit(text, ',', absl::SkipEmpty())) {
-    const std::pair<absl::string_view, absl::string_view> ends = absl::StrSplit(part, absl::MaxSplits('-', 1));
+    const std::pair<absl::string_view, absl::string_view> ends =
+        absl::StrSplit(part, absl::MaxSplits('-', 1));
     int32_t first = 0;
     int32_t last = 0;
     if (!absl::SimpleAtoi(ends.first, &first)) continue;

@@ -53,8 +53,8 @@ inline std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// True when arrays and objects are nested deeper than `limit`: such a document would exhaust the stack
-// when written.
+// True when arrays and objects are nested deeper than `limit`: such a document would exhaust the
+// stack when written.
 bool IsNestedDeeperThan(const Json& json, int limit);
 
 // Reads the fields of one object and collects findings about those with a wrong type or value.

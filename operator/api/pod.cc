@@ -60,9 +60,9 @@ int64_t ReadContainers(const Json& status, const char* key, const std::string& p
       const auto code = IntMember(*ended, "exitCode", -kMaxInt32, kMaxInt32).value_or(0);
       const std::string reason = StringMember(*ended, "reason");
       if (code == 0 || reason.empty()) continue;
-      troubles.push_back({reason, absl::StrCat("Error pod ", pod_name, " container ", name,
-                                               " exitCode: ", code, " terminated message: ",
-                                               StringMember(*ended, "message"))});
+      troubles.push_back(
+          {reason, absl::StrCat("Error pod ", pod_name, " container ", name, " exitCode: ", code,
+                                " terminated message: ", StringMember(*ended, "message"))});
     } else if (const Json* waiting = ObjectMember(*state, "waiting")) {
       const std::string reason = StringMember(*waiting, "reason");
       const std::string message = StringMember(*waiting, "message");
@@ -88,8 +88,9 @@ void ReadNewestUntrueCondition(const Json& status, const std::string& pod_name,
   if (newest == nullptr || StringMember(*newest, "status") == "True") return;
   std::string reason = StringMember(*newest, "reason");
   if (reason.empty()) return;
-  troubles.push_back({std::move(reason), absl::StrCat("Error pod ", pod_name, " condition message: ",
-                                                      StringMember(*newest, "message"))});
+  troubles.push_back(
+      {std::move(reason), absl::StrCat("Error pod ", pod_name,
+                                       " condition message: ", StringMember(*newest, "message"))});
 }
 
 void ReadStatus(const Json& status, Pod& pod) {
@@ -97,8 +98,9 @@ void ReadStatus(const Json& status, Pod& pod) {
   pod.reason = StringMember(status, "reason");
   ReadConditions(status, pod);
   std::vector<PodTrouble> troubles;
-  const int64_t restarts = ReadContainers(status, "initContainerStatuses", pod.meta.name, troubles) +
-                           ReadContainers(status, "containerStatuses", pod.meta.name, troubles);
+  const int64_t restarts =
+      ReadContainers(status, "initContainerStatuses", pod.meta.name, troubles) +
+      ReadContainers(status, "containerStatuses", pod.meta.name, troubles);
   pod.restart_count = static_cast<int32_t>(std::min(restarts, kMaxInt32));
   if (ArrayMember(status, "containerStatuses").empty()) {
     ReadNewestUntrueCondition(status, pod.meta.name, troubles);

@@ -26,16 +26,16 @@ struct PodTrouble {
 struct Pod {
   ChildMeta meta;
   PodPhase phase = PodPhase::kUnknown;
-  bool is_ready = false;          // condition Ready is True
-  int32_t restart_count = 0;      // in place, over init and main containers
-  int32_t attempt = 0;            // kAttemptAnnotation
-  int32_t job_attempt = 0;        // kJobAttemptAnnotation
+  bool is_ready = false;      // condition Ready is True
+  int32_t restart_count = 0;  // in place, over init and main containers
+  int32_t attempt = 0;        // kAttemptAnnotation
+  int32_t job_attempt = 0;    // kJobAttemptAnnotation
   // Of the container `tensorflow`, when it is in state terminated.
   std::optional<int32_t> exit_code;
-  std::string reason;             // status.reason, such as Evicted or NodeLost
-  std::string progress;           // kProgressAnnotation, as it stands
-  // Shared and usually null: conditions beyond the everyday ones that are True (DisruptionTarget), and
-  // containers that wait or died with a reason.
+  std::string reason;    // status.reason, such as Evicted or NodeLost
+  std::string progress;  // kProgressAnnotation, as it stands
+  // Shared and usually null: conditions beyond the everyday ones that are True (DisruptionTarget),
+  // and containers that wait or died with a reason.
   std::shared_ptr<const std::vector<std::string>> true_conditions;
   std::shared_ptr<const std::vector<PodTrouble>> troubles;
 

@@ -14,7 +14,8 @@ struct Quantity {
   bool is_binary = false;  // Ki, Mi, ...: written so when it divides evenly
 };
 
-// Nothing when `text` is no quantity or lies beyond +-2^63 units; finer than a thousandth rounds up.
+// Nothing when `text` is no quantity or lies beyond +-2^63 units; finer than a thousandth rounds
+// up.
 std::optional<Quantity> ParseQuantity(absl::string_view text);
 Quantity operator+(Quantity a, Quantity b);
 // The shortest exact form: "1500m", "3", "4Gi".

@@ -11,8 +11,8 @@
 
 namespace tensorfleet::api {
 
-// In the alphabetical order of their names: the order in which rules visit types, and that of the keys
-// in TF_CONFIG.
+// In the alphabetical order of their names: the order in which rules visit types, and that of the
+// keys in TF_CONFIG.
 enum class ReplicaType : uint8_t { kChief, kEvaluator, kMaster, kPs, kWorker };
 
 inline constexpr int kReplicaTypeCount = 5;

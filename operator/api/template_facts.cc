@@ -51,7 +51,8 @@ TemplateFacts ReadTemplateFacts(const Json& pod_template, const std::string& pat
     if (container_reader.String("image").value_or("").empty()) {
       facts.containers_without_image.push_back(static_cast<int32_t>(i));
     }
-    if (StringMember(container, "name") != kContainerName || facts.has_tensorflow_container) continue;
+    if (StringMember(container, "name") != kContainerName || facts.has_tensorflow_container)
+      continue;
     facts.has_tensorflow_container = true;
     facts.port = PortOf(container, container_path, errors);
   }

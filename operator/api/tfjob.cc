@@ -37,8 +37,8 @@ ReplicaSpec ReadReplicaSpec(const Json& json, const std::string& path,
   return spec;
 }
 
-// Keys are taken in any letter case. Of two spellings of one type the canonical one loses, as it always
-// did; admission refuses such a job.
+// Keys are taken in any letter case. Of two spellings of one type the canonical one loses, as it
+// always did; admission refuses such a job.
 void ReadReplicaSpecs(const Json& specs, TFJobSpec& out, std::vector<FieldError>& errors) {
   for (const auto& [key, json] : specs.items()) {
     const std::string path = absl::StrCat("spec.tfReplicaSpecs[", key, "]");
@@ -50,8 +50,8 @@ void ReadReplicaSpecs(const Json& specs, TFJobSpec& out, std::vector<FieldError>
       continue;
     }
     if (!json.is_object()) {
-      errors.push_back(Invalid(path, json.is_structured() ? json.type_name() : Dump(json),
-                               "must be an object"));
+      errors.push_back(
+          Invalid(path, json.is_structured() ? json.type_name() : Dump(json), "must be an object"));
       continue;
     }
     auto& slot = out.replicas[static_cast<int>(*type)];
@@ -121,7 +121,8 @@ StatusOr<TFJob> TFJobFromJson(const nlohmann::json& object) {
   job.name = StringMember(*metadata, "name");
   if (job.name.empty()) return InvalidArgument("metadata.name is absent or not a string");
   ReadMetadata(*metadata, job);
-  if (const Json* status = ObjectMember(object, "status")) job.status = TFJobStatusFromJson(*status);
+  if (const Json* status = ObjectMember(object, "status"))
+    job.status = TFJobStatusFromJson(*status);
   const Json* spec = Member(object, "spec");
   if (spec != nullptr && spec->is_object()) {
     job.spec = ReadSpec(*spec, job.parse_errors);

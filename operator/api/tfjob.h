@@ -1,9 +1,11 @@
-// A TFJob: what the user asked for and what was last reported. Values only; no thread safety of its own.
+// A TFJob: what the user asked for and what was last reported. Values only; no thread safety of its
+// own.
 //
-// Parsing keeps what the rules need. A pod template stays as JSON text, so that every field of PodSpec
-// passes through whatever the Kubernetes version, and costs a tenth of a parsed document; what the rules
-// ask about it is extracted once, into TemplateFacts. The template of a finished job is dropped: no pod
-// will be made from it again, and there may be tens of thousands of finished jobs.
+// Parsing keeps what the rules need. A pod template stays as JSON text, so that every field of
+// PodSpec passes through whatever the Kubernetes version, and costs a tenth of a parsed document;
+// what the rules ask about it is extracted once, into TemplateFacts. The template of a finished job
+// is dropped: no pod will be made from it again, and there may be tens of thousands of finished
+// jobs.
 #pragma once
 
 #include <array>
@@ -35,9 +37,9 @@ enum class StartOrder : uint8_t { kAny, kPsFirst };
 struct TemplateFacts {
   int32_t container_count = 0;
   bool has_tensorflow_container = false;
-  bool has_restart_policy = false;          // it will be overwritten: a warning event says so
-  int32_t port = 2222;                      // of the port named tfjob-port, else the default
-  std::string scheduler_name;               // empty when unset
+  bool has_restart_policy = false;  // it will be overwritten: a warning event says so
+  int32_t port = 2222;              // of the port named tfjob-port, else the default
+  std::string scheduler_name;       // empty when unset
   std::vector<int32_t> containers_without_image;
 };
 
@@ -107,8 +109,8 @@ struct TFJob {
   bool is_finished() const { return status.IsTrue(kSucceeded) || status.IsTrue(kFailed); }
 };
 
-// Reads a TFJob with the defaults of the contract filled in (an absent `replicas` is 1, and so on). Fails
-// only when there is no name to speak of; all else that is wrong is in `parse_errors`.
+// Reads a TFJob with the defaults of the contract filled in (an absent `replicas` is 1, and so on).
+// Fails only when there is no name to speak of; all else that is wrong is in `parse_errors`.
 StatusOr<TFJob> TFJobFromJson(const nlohmann::json& object);
 
 absl::string_view CleanPodPolicyName(CleanPodPolicy policy);

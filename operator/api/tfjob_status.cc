@@ -159,7 +159,8 @@ TFJobStatus TFJobStatusFromJson(const nlohmann::json& json) {
   status.ready = StringMember(json, "ready");
   status.restarts = CountMember(json, "restarts");
   status.job_restarts = CountMember(json, "jobRestarts");
-  if (const Json* progress = ObjectMember(json, "progress")) status.progress = ReadProgress(*progress);
+  if (const Json* progress = ObjectMember(json, "progress"))
+    status.progress = ReadProgress(*progress);
   return status;
 }
 

@@ -18,6 +18,8 @@ std::optional<absl::Time> ParseTimestamp(absl::string_view text) {
   return time;
 }
 
-absl::Time WholeSeconds(absl::Time time) { return absl::FromUnixSeconds(absl::ToUnixSeconds(time)); }
+absl::Time WholeSeconds(absl::Time time) {
+  return absl::FromUnixSeconds(absl::ToUnixSeconds(time));
+}
 
 }  // namespace tensorfleet::api

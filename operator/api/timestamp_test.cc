@@ -10,7 +10,8 @@ TEST(Timestamp, IsWrittenInWholeSecondsUtc) {
 }
 
 TEST(Timestamp, TheMicroFormKeepsMicroseconds) {
-  EXPECT_EQ(ToMicroTimestamp(absl::FromUnixMicros(1704495500000042)), "2024-01-05T22:58:20.000042Z");
+  EXPECT_EQ(ToMicroTimestamp(absl::FromUnixMicros(1704495500000042)),
+            "2024-01-05T22:58:20.000042Z");
 }
 
 TEST(Timestamp, OffsetsAndFractionsAreRead) {

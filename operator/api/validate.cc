@@ -29,7 +29,8 @@ void CheckName(const TFJob& job, std::vector<FieldError>& errors) {
   if (!IsDns1035Label(job.name)) {
     details.push_back(
         "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-        "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', "
+        "alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
+        "'abc-123', "
         "regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')");
   }
   if (!details.empty()) {
@@ -46,18 +47,19 @@ void CheckName(const TFJob& job, std::vector<FieldError>& errors) {
     if (child.size() > longest.size()) longest = std::move(child);
   }
   if (longest.size() <= kMaxNameLength) return;
-  FieldError error = Invalid(
-      "metadata.name", Quoted(job.name),
-      absl::StrCat("is too long: the replica ", Quoted(longest), " would have a name of ",
-                   longest.size(), " characters, and a service's name has at most ", kMaxNameLength));
+  FieldError error =
+      Invalid("metadata.name", Quoted(job.name),
+              absl::StrCat("is too long: the replica ", Quoted(longest), " would have a name of ",
+                           longest.size(), " characters, and a service's name has at most ",
+                           kMaxNameLength));
   errors.push_back(std::move(error));
 }
 
 void CheckManagedBy(const TFJob& job, std::vector<FieldError>& errors) {
   const auto& managed_by = job.spec.run_policy.managed_by;
   if (!managed_by || *managed_by == kManagedByUs || *managed_by == kManagedByMultiKueue) return;
-  errors.push_back(Unsupported("spec.runPolicy.managedBy", *managed_by,
-                               {kManagedByUs, kManagedByMultiKueue}));
+  errors.push_back(
+      Unsupported("spec.runPolicy.managedBy", *managed_by, {kManagedByUs, kManagedByMultiKueue}));
 }
 
 void CheckTemplate(const ReplicaSpec& spec, const std::string& path,
@@ -66,13 +68,11 @@ void CheckTemplate(const ReplicaSpec& spec, const std::string& path,
   const TemplateFacts& facts = spec.facts;
   if (facts.container_count == 0) errors.push_back(Required(containers, "must be specified"));
   for (const int32_t index : facts.containers_without_image) {
-    errors.push_back(
-        Required(absl::StrCat(containers, "[", index, "].image"), "must be required"));
+    errors.push_back(Required(absl::StrCat(containers, "[", index, "].image"), "must be required"));
   }
   if (!facts.has_tensorflow_container) {
-    errors.push_back(
-        Required(containers, absl::StrCat("must have at least one container with name ",
-                                          kContainerName)));
+    errors.push_back(Required(
+        containers, absl::StrCat("must have at least one container with name ", kContainerName)));
   }
 }
 
@@ -80,8 +80,8 @@ void CheckReplicaSpec(ReplicaType type, const ReplicaSpec& spec, std::vector<Fie
   const std::string path = absl::StrCat("spec.tfReplicaSpecs[", spec.key, "]");
   const std::string replicas = absl::StrCat(path, ".replicas");
   if (spec.replicas < 0) {
-    errors.push_back(Invalid(replicas, absl::StrCat(spec.replicas),
-                             "must be greater than or equal to 0"));
+    errors.push_back(
+        Invalid(replicas, absl::StrCat(spec.replicas), "must be greater than or equal to 0"));
   } else if (spec.replicas > kMaxReplicas) {
     errors.push_back(Invalid(replicas, absl::StrCat(spec.replicas),
                              absl::StrCat("must be no more than ", kMaxReplicas)));
@@ -108,8 +108,8 @@ void CheckReplicaSpecs(const TFJob& job, std::vector<FieldError>& errors) {
     CheckReplicaSpec(type, *spec, errors);
   }
   if (!any) {
-    errors.push_back(Required(
-        kPath, "must have at least one of Chief, Evaluator, Master, PS and Worker"));
+    errors.push_back(
+        Required(kPath, "must have at least one of Chief, Evaluator, Master, PS and Worker"));
   }
   if (job.spec.Find(ReplicaType::kChief) != nullptr &&
       job.spec.Find(ReplicaType::kMaster) != nullptr) {

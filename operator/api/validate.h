@@ -11,9 +11,9 @@ namespace tensorfleet::api {
 // All findings about `job`, in field order; empty when it may run.
 std::vector<FieldError> Validate(const TFJob& job);
 
-// Admission of a change from `old_job` to `job`: Validate plus the rules about what may not change. A
-// change to a job that is being deleted or is finished is held to the immutability rules only, so that
-// finalizers can be removed from, and labels put on, a job that an older operator let in.
+// Admission of a change from `old_job` to `job`: Validate plus the rules about what may not change.
+// A change to a job that is being deleted or is finished is held to the immutability rules only, so
+// that finalizers can be removed from, and labels put on, a job that an older operator let in.
 std::vector<FieldError> ValidateUpdate(const TFJob& old_job, const TFJob& job);
 
 }  // namespace tensorfleet::api

@@ -15,15 +15,24 @@ struct Words {
 
 Words WordsOf(ActionKind kind) {
   switch (kind) {
-    case ActionKind::kCreatePod: return {"Create", "Created", "creating", "Pod", "pod"};
-    case ActionKind::kDeletePod: return {"Delete", "Deleted", "deleting", "Pod", "pod"};
-    case ActionKind::kCreateService: return {"Create", "Created", "creating", "Service", "service"};
-    case ActionKind::kDeleteService: return {"Delete", "Deleted", "deleting", "Service", "service"};
-    case ActionKind::kAdoptService: return {"Adopt", "Adopted", "adopting", "Service", "service"};
-    case ActionKind::kCreatePodGroup: return {"Create", "Created", "creating", "PodGroup", "PodGroup"};
-    case ActionKind::kUpdatePodGroup: return {"Update", "Updated", "updating", "PodGroup", "PodGroup"};
-    case ActionKind::kDeletePodGroup: return {"Delete", "Deleted", "deleting", "PodGroup", "PodGroup"};
-    case ActionKind::kDeleteJob: return {"Delete", "Deleted", "deleting", "Job", "job"};
+    case ActionKind::kCreatePod:
+      return {"Create", "Created", "creating", "Pod", "pod"};
+    case ActionKind::kDeletePod:
+      return {"Delete", "Deleted", "deleting", "Pod", "pod"};
+    case ActionKind::kCreateService:
+      return {"Create", "Created", "creating", "Service", "service"};
+    case ActionKind::kDeleteService:
+      return {"Delete", "Deleted", "deleting", "Service", "service"};
+    case ActionKind::kAdoptService:
+      return {"Adopt", "Adopted", "adopting", "Service", "service"};
+    case ActionKind::kCreatePodGroup:
+      return {"Create", "Created", "creating", "PodGroup", "PodGroup"};
+    case ActionKind::kUpdatePodGroup:
+      return {"Update", "Updated", "updating", "PodGroup", "PodGroup"};
+    case ActionKind::kDeletePodGroup:
+      return {"Delete", "Deleted", "deleting", "PodGroup", "PodGroup"};
+    case ActionKind::kDeleteJob:
+      return {"Delete", "Deleted", "deleting", "Job", "job"};
   }
   return {"", "", "", "", ""};
 }

@@ -18,21 +18,22 @@ enum class ActionKind : uint8_t {
   kDeletePod,
   kCreateService,
   kDeleteService,
-  kAdoptService,     // merge patch of metadata.ownerReferences
+  kAdoptService,  // merge patch of metadata.ownerReferences
   kCreatePodGroup,
-  kUpdatePodGroup,   // merge patch of the spec
+  kUpdatePodGroup,  // merge patch of the spec
   kDeletePodGroup,
-  kDeleteJob,        // the TFJob itself: its time to live is over
+  kDeleteJob,  // the TFJob itself: its time to live is over
 };
 absl::string_view ActionKindName(ActionKind kind);
 
-// The actions of a plan are independent of each other: they may run in any order and at the same time.
-// Each is safe to repeat: a create that finds the name taken, or a delete that finds nothing, is done.
+// The actions of a plan are independent of each other: they may run in any order and at the same
+// time. Each is safe to repeat: a create that finds the name taken, or a delete that finds nothing,
+// is done.
 struct Action {
   ActionKind kind = ActionKind::kCreatePod;
   std::string name;
-  std::string uid;   // deletes and patches: the precondition (metadata.uid); empty for creates
-  std::string body;  // creates: the object as JSON; patches: the merge patch. Empty for deletes
+  std::string uid;     // deletes and patches: the precondition (metadata.uid); empty for creates
+  std::string body;    // creates: the object as JSON; patches: the merge patch. Empty for deletes
   bool force = false;  // deletes: grace period 0
 };
 
@@ -56,13 +57,13 @@ struct Counters {
 };
 
 enum class StatusWrite : uint8_t {
-  kNone,   // `status` equals what is stored
-  // Counts, readiness or progress moved: may be held back by a second or so from the first time it is
-  // asked for, so that the pods of one job becoming Running one by one cost one write.
+  kNone,  // `status` equals what is stored
+  // Counts, readiness or progress moved: may be held back by a second or so from the first time it
+  // is asked for, so that the pods of one job becoming Running one by one cost one write.
   kSoon,
-  kNow,    // together with the actions
-  // Before the actions, and without them should the write fail: it records something that the actions
-  // make unknowable afterwards (which pod is being replaced).
+  kNow,  // together with the actions
+  // Before the actions, and without them should the write fail: it records something that the
+  // actions make unknowable afterwards (which pod is being replaced).
   kFirst,
 };
 
@@ -78,8 +79,8 @@ struct Plan {
   absl::string_view stopped_by;
 };
 
-// The event that tells of an action's outcome ("SuccessfulCreatePod", "FailedDeletePod", ...); nothing
-// for patches that succeeded.
+// The event that tells of an action's outcome ("SuccessfulCreatePod", "FailedDeletePod", ...);
+// nothing for patches that succeeded.
 std::optional<Event> EventFor(const Action& action, const Status& outcome);
 
 }  // namespace tensorfleet::plan

@@ -1,5 +1,5 @@
-// spec.runPolicy.backoffLimit: how many restarts the job may have. Restarts in place are counted by the
-// kubelet, those of replaced pods in status, so that neither kind is unlimited.
+// spec.runPolicy.backoffLimit: how many restarts the job may have. Restarts in place are counted by
+// the kubelet, those of replaced pods in status, so that neither kind is unlimited.
 #include <algorithm>
 
 #include "operator/plan/steps.h"
@@ -35,8 +35,8 @@ Next EnforceBackoffLimit(Pass& pass) {
   if (!limit) return Next::kContinue;
   const int64_t in_place = RestartsInPlace(pass);
   const int64_t replaced = ReplacedPods(pass);
-  const bool wants_another = std::any_of(
-      pass.failures.begin(), pass.failures.end(), [](const FailedReplica& failed) {
+  const bool wants_another =
+      std::any_of(pass.failures.begin(), pass.failures.end(), [](const FailedReplica& failed) {
         return failed.verdict == Verdict::kRestart || failed.verdict == Verdict::kRestartJob;
       });
   // The kubelet's restarts have happened already, the ones we are asked for have not.

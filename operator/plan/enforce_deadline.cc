@@ -1,4 +1,5 @@
-// spec.runPolicy.activeDeadlineSeconds, to the second: the pass asks to be repeated at that instant.
+// spec.runPolicy.activeDeadlineSeconds, to the second: the pass asks to be repeated at that
+// instant.
 #include "operator/plan/steps.h"
 
 namespace tensorfleet::plan {

@@ -1,4 +1,5 @@
-// Gang scheduling: the pod group exists before its pods, and Volcano's pods wait until it is queued.
+// Gang scheduling: the pod group exists before its pods, and Volcano's pods wait until it is
+// queued.
 #include "absl/strings/str_cat.h"
 #include "operator/plan/gang.h"
 #include "operator/plan/steps.h"
@@ -25,8 +26,9 @@ Next EnsurePodGroup(Pass& pass) {
   }
   if (!group->meta.IsControlledBy(pass.job.uid)) {
     if (!group->meta.is_terminating()) {
-      pass.Tell(EventType::kWarning, api::kNameTakenReason,
-                absl::StrCat("PodGroup ", group->meta.name, " exists and belongs to another owner"));
+      pass.Tell(
+          EventType::kWarning, api::kNameTakenReason,
+          absl::StrCat("PodGroup ", group->meta.name, " exists and belongs to another owner"));
     }
     pass.LookAgainAt(pass.now.now + pass.options.name_taken_retry);
     return Wait(pass);

@@ -57,8 +57,9 @@ bool IsMissing(Pass& pass, ReplicaId id) {
 
 void WarnOfOverrides(Pass& pass, const ReplicaSpec& spec) {
   if (spec.facts.has_restart_policy) {
-    pass.Tell(EventType::kWarning, api::kRestartPolicyReason,
-              "Restart policy in pod template will be overwritten by restart policy in replica spec");
+    pass.Tell(
+        EventType::kWarning, api::kRestartPolicyReason,
+        "Restart policy in pod template will be overwritten by restart policy in replica spec");
   }
   const std::string& scheduler = spec.facts.scheduler_name;
   if (!pass.options.gang_scheduler_name.empty() && !scheduler.empty() &&

@@ -1,5 +1,5 @@
-// Each replica keeps one DNS name for the life of the job, so replacing a pod never changes the cluster
-// spec that its peers were started with.
+// Each replica keeps one DNS name for the life of the job, so replacing a pod never changes the
+// cluster spec that its peers were started with.
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"

@@ -61,10 +61,14 @@ Verdict ByRestartPolicy(const api::ReplicaSpec& spec, const Pod& pod) {
 
 Verdict ByRule(FailureAction action) {
   switch (action) {
-    case FailureAction::kFailJob: return Verdict::kFail;
-    case FailureAction::kRestart: return Verdict::kRestart;
-    case FailureAction::kRestartJob: return Verdict::kRestartJob;
-    case FailureAction::kIgnore: return Verdict::kIgnore;
+    case FailureAction::kFailJob:
+      return Verdict::kFail;
+    case FailureAction::kRestart:
+      return Verdict::kRestart;
+    case FailureAction::kRestartJob:
+      return Verdict::kRestartJob;
+    case FailureAction::kIgnore:
+      return Verdict::kIgnore;
   }
   return Verdict::kFail;
 }
@@ -83,7 +87,8 @@ bool IsOverItsRestarts(const Pass& pass, const Pod& pod) {
 
 bool IsDisrupted(const Pod& pod) {
   if (pod.meta.is_terminating() || HasCondition(pod, "DisruptionTarget")) return true;
-  // The kubelet gives a reason when it ends a pod itself; DeadlineExceeded is the template's own limit.
+  // The kubelet gives a reason when it ends a pod itself; DeadlineExceeded is the template's own
+  // limit.
   return pod.phase == api::PodPhase::kFailed && !pod.exit_code && !pod.reason.empty() &&
          pod.reason != "DeadlineExceeded";
 }

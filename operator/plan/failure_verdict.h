@@ -5,8 +5,8 @@
 
 namespace tensorfleet::plan {
 
-// True when the pod did not fail by itself: it was evicted, drained, preempted or deleted, or its node
-// is gone.
+// True when the pod did not fail by itself: it was evicted, drained, preempted or deleted, or its
+// node is gone.
 bool IsDisrupted(const api::Pod& pod);
 
 // `pod` failed, or is going away though nobody here asked it to. Tolerance for lost workers is not

@@ -98,8 +98,8 @@ api::PodGroup WantedPodGroup(const TFJob& job, const api::PodGroup* existing,
   const int64_t total = job.spec.total_replicas();
   group.min_member = policy.min_available.value_or(
       static_cast<int32_t>(std::min<int64_t>(total, std::numeric_limits<int32_t>::max())));
-  group.min_resources = policy.min_resources.empty() ? SumOfResources(job, group.min_member)
-                                                     : policy.min_resources;
+  group.min_resources =
+      policy.min_resources.empty() ? SumOfResources(job, group.min_member) : policy.min_resources;
   if (IsVolcano(options)) {
     group.queue = policy.queue.empty() ? "default" : policy.queue;
     if (existing != nullptr && !existing->queue.empty()) group.queue = existing->queue;
@@ -118,8 +118,8 @@ bool SpecsDiffer(const api::PodGroup& a, const api::PodGroup& b) {
 }
 
 std::string PodGroupBody(const TFJob& job, const api::PodGroup& group, const Options& options) {
-  Json body = {{"apiVersion", IsVolcano(options) ? api::kVolcanoApiVersion
-                                                 : api::kSchedulerPluginsApiVersion},
+  Json body = {{"apiVersion",
+                IsVolcano(options) ? api::kVolcanoApiVersion : api::kSchedulerPluginsApiVersion},
                {"kind", "PodGroup"},
                {"metadata",
                 {{"name", group.meta.name},

@@ -15,8 +15,8 @@ using api::ReplicaSpec;
 using api::ReplicaType;
 using api::RestartPolicy;
 
-// Failed, or lost in a way that matters: with policy Never a running pod that goes away is a failure;
-// where all replicas restart together its going is the occasion.
+// Failed, or lost in a way that matters: with policy Never a running pod that goes away is a
+// failure; where all replicas restart together its going is the occasion.
 bool HasFailed(const Pass& pass, const ReplicaSpec& spec, const Pod& pod) {
   if (pod.phase == PodPhase::kFailed) return true;
   if (pod.phase != PodPhase::kRunning || !pod.meta.is_terminating()) return false;
@@ -36,8 +36,8 @@ int64_t MaxFailedWorkers(const Pass& pass) {
   return int64_t{workers->replicas} * *policy.max_failed_workers_percent / 100;
 }
 
-// Workers may be borne as lost: any number of dynamic ones, unless their exit code says that no worker
-// can do better; else as many as failurePolicy allows.
+// Workers may be borne as lost: any number of dynamic ones, unless their exit code says that no
+// worker can do better; else as many as failurePolicy allows.
 void Tolerate(Pass& pass) {
   const auto is_lost_worker = [&](const FailedReplica& failed) {
     return failed.id.type == ReplicaType::kWorker && IsFailure(failed.verdict) &&
@@ -58,8 +58,8 @@ std::string FailureMessage(const Pass& pass, const FailedReplica& failed) {
     return absl::StrCat("job \"", pass.job.name, "\" is failing because \"", type,
                         "\" replica(s) failed.");
   }
-  const auto count = std::count_if(
-      pass.failures.begin(), pass.failures.end(), [&](const FailedReplica& other) {
+  const auto count =
+      std::count_if(pass.failures.begin(), pass.failures.end(), [&](const FailedReplica& other) {
         return other.id.type == failed.id.type && other.verdict == Verdict::kFail;
       });
   return absl::StrCat("TFJob ", pass.job.namespace_, "/", pass.job.name, " has failed because ",
@@ -69,10 +69,9 @@ std::string FailureMessage(const Pass& pass, const FailedReplica& failed) {
 // Without a chief, the job is over when no worker is left to wait for.
 Next EndWhenNoWorkerIsLeft(Pass& pass) {
   if (pass.DecidingType() != ReplicaType::kWorker) return Next::kContinue;
-  const int64_t borne =
-      std::count_if(pass.failures.begin(), pass.failures.end(), [](const FailedReplica& failed) {
-        return failed.verdict == Verdict::kTolerated;
-      });
+  const int64_t borne = std::count_if(
+      pass.failures.begin(), pass.failures.end(),
+      [](const FailedReplica& failed) { return failed.verdict == Verdict::kTolerated; });
   const int64_t succeeded = pass.status.replica_statuses[ReplicaType::kWorker].succeeded;
   if (borne == 0 || succeeded + borne < pass.spec.Find(ReplicaType::kWorker)->replicas) {
     return Next::kContinue;

@@ -1,6 +1,6 @@
-// When the job has succeeded: a chief decides alone; without one the workers do, by successPolicy. It is
-// asked before anything else can end the job: a chief that has done its work cannot be failed by a
-// straggler, nor by a deadline that passed while nobody looked.
+// When the job has succeeded: a chief decides alone; without one the workers do, by successPolicy.
+// It is asked before anything else can end the job: a chief that has done its work cannot be failed
+// by a straggler, nor by a deadline that passed while nobody looked.
 #include "operator/plan/steps.h"
 
 namespace tensorfleet::plan {

@@ -1,5 +1,5 @@
-// One reconcile in the making: what is seen, sorted by replica, and what has been decided so far. Steps
-// read the first and add to the second; nothing outlives the call of Reconcile.
+// One reconcile in the making: what is seen, sorted by replica, and what has been decided so far.
+// Steps read the first and add to the second; nothing outlives the call of Reconcile.
 #pragma once
 
 #include <map>
@@ -16,11 +16,11 @@ enum class Next { kContinue, kStop };
 
 // Why a replica's pod has to be replaced, or that it cannot be.
 enum class Verdict : uint8_t {
-  kTolerated,   // stays failed; the job goes on without it
-  kRestart,     // replaced, and counted
-  kRestartJob,  // all replicas replaced, and counted
-  kIgnore,      // replaced, not counted
-  kFail,        // the job fails
+  kTolerated,        // stays failed; the job goes on without it
+  kRestart,          // replaced, and counted
+  kRestartJob,       // all replicas replaced, and counted
+  kIgnore,           // replaced, not counted
+  kFail,             // the job fails
   kFailPermanently,  // likewise, because of an exit code that no restart mends
 };
 
@@ -59,12 +59,13 @@ class Pass {
   bool IsWanted(api::ReplicaId id) const;          // the spec has a replica of that number
   // The replica's pod, or null when there is none (or, by accident, two).
   const api::Pod* PodOf(api::ReplicaId id) const;
-  // How often the replica was replaced: a pod's attempt annotation must say as much, or it is stale.
+  // How often the replica was replaced: a pod's attempt annotation must say as much, or it is
+  // stale.
   int AttemptOf(api::ReplicaId id) const;
   bool IsStale(const api::Pod& pod) const;
   bool HasSucceeded(api::ReplicaId id) const;
-  // The type whose end is the job's end: Chief or Master when there is one, else Worker; nothing when
-  // there is none of them.
+  // The type whose end is the job's end: Chief or Master when there is one, else Worker; nothing
+  // when there is none of them.
   std::optional<api::ReplicaType> DecidingType() const;
 
   void Do(Action action) { plan.actions.push_back(std::move(action)); }

@@ -1,5 +1,5 @@
-// The whole decision about a job: pure and total. No I/O, no clock, no waiting, no randomness: the same
-// snapshot gives the same plan, and any snapshot gives one.
+// The whole decision about a job: pure and total. No I/O, no clock, no waiting, no randomness: the
+// same snapshot gives the same plan, and any snapshot gives one.
 #pragma once
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Replacing is written down before it is done: from then on the old pod is stale, however often and by
-// whomever it is looked at, and no failure counts twice.
+// Replacing is written down before it is done: from then on the old pod is stale, however often and
+// by whomever it is looked at, and no failure counts twice.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -58,9 +58,8 @@ Next RestartFailed(Pass& pass) {
     // Nobody's work is done before everybody's is.
     for (auto& [type, status] : pass.status.replica_statuses) status.succeeded_indexes.clear();
   }
-  const std::string message =
-      absl::StrCat("job ", pass.job.name, " is restarting because ", api::CanonicalName(*first),
-                   " replica(s) failed.");
+  const std::string message = absl::StrCat("job ", pass.job.name, " is restarting because ",
+                                           api::CanonicalName(*first), " replica(s) failed.");
   pass.Set(api::kRestarting, true, api::kRestartingReason, message);
   pass.Tell(EventType::kWarning, api::kRestartingReason, message);
   return Next::kContinue;

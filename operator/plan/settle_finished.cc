@@ -1,5 +1,5 @@
-// A job that is over: its pods and services are released as its policies say, its pod group goes, and the
-// job itself once its time to live has passed. Nothing is started any more.
+// A job that is over: its pods and services are released as its policies say, its pod group goes,
+// and the job itself once its time to live has passed. Nothing is started any more.
 #include "operator/plan/steps.h"
 
 namespace tensorfleet::plan {
@@ -14,12 +14,13 @@ using api::RestartPolicy;
 bool FailedByLimit(const Pass& pass) {
   const api::Condition* failed = pass.status.Find(api::kFailed);
   return failed != nullptr && failed->is_true &&
-         (failed->message == DeadlineMessage(pass.job) || failed->message == BackoffMessage(pass.job));
+         (failed->message == DeadlineMessage(pass.job) ||
+          failed->message == BackoffMessage(pass.job));
 }
 
-// Without a word from the user everything that has ended stays, with its log; what would run on for no
-// purpose does not: parameter servers, which never end by themselves, and all that is left of a job that
-// was stopped by a limit.
+// Without a word from the user everything that has ended stays, with its log; what would run on for
+// no purpose does not: parameter servers, which never end by themselves, and all that is left of a
+// job that was stopped by a limit.
 CleanPodPolicy PolicyFor(const Pass& pass, std::optional<ReplicaType> type) {
   const api::ReplicaSpec* spec = type ? pass.spec.Find(*type) : nullptr;
   if (spec != nullptr && spec->clean_pod_policy) return *spec->clean_pod_policy;

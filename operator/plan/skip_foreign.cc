@@ -1,5 +1,5 @@
-// A job that another controller manages, or that is being deleted, is not written to at all: not even a
-// condition.
+// A job that another controller manages, or that is being deleted, is not written to at all: not
+// even a condition.
 #include "operator/api/labels.h"
 #include "operator/plan/steps.h"
 

@@ -26,8 +26,8 @@ struct Snapshot {
 
 // Settings of the operator's process.
 struct Options {
-  std::string cluster_domain;        // CUSTOM_CLUSTER_DOMAIN
-  std::string gang_scheduler_name;   // empty: no gang scheduling
+  std::string cluster_domain;       // CUSTOM_CLUSTER_DOMAIN
+  std::string gang_scheduler_name;  // empty: no gang scheduling
   // Replica services resolve before their pods are ready, so that peers find each other at start.
   bool publish_not_ready_addresses = true;
   // Progress alone is not written to status more often than this.

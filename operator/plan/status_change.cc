@@ -20,8 +20,8 @@ bool RecordsReplacements(const TFJobStatus& from, const TFJobStatus& to) {
   return false;
 }
 
-// Pods of one job become Running one after the other. While some are missing, the news can wait for the
-// rest.
+// Pods of one job become Running one after the other. While some are missing, the news can wait for
+// the rest.
 bool OnlyStartedRunning(const TFJobStatus& from, const TFJobStatus& to) {
   if (from.IsTrue(api::kRunning) || !to.IsTrue(api::kRunning)) return false;
   const auto without = [](const TFJobStatus& status) {

@@ -1,5 +1,5 @@
-// spec.runPolicy.suspend: a suspended job has no pods, services or pod group. When resumed it starts from
-// scratch, with a new clock.
+// spec.runPolicy.suspend: a suspended job has no pods, services or pod group. When resumed it
+// starts from scratch, with a new clock.
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -38,8 +38,9 @@ Next Suspend(Pass& pass) {
 
 Next Resume(Pass& pass) {
   if (!pass.status.IsTrue(api::kSuspended)) return Next::kContinue;
-  const bool any_left = std::any_of(pass.own_pods.begin(), pass.own_pods.end(),
-                                    [](const api::Pod* pod) { return !pod->meta.is_terminating(); });
+  const bool any_left =
+      std::any_of(pass.own_pods.begin(), pass.own_pods.end(),
+                  [](const api::Pod* pod) { return !pod->meta.is_terminating(); });
   if (any_left) {
     // Suspension was not carried out in full: a pod that stayed would be taken for a new one.
     DeleteEverything(pass);

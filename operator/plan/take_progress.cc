@@ -1,4 +1,5 @@
-// The chief may say on its own pod how far it is: status shows it, and `kubectl get tfjob` its step.
+// The chief may say on its own pod how far it is: status shows it, and `kubectl get tfjob` its
+// step.
 #include <nlohmann/json.hpp>
 
 #include "operator/plan/steps.h"

@@ -175,7 +175,8 @@ class StreamCall final : public Tag {
         return;
       case State::kWriting:
         if (is_watch_) {
-          // The status does not change while the server serves; the stream ends with the connection.
+          // The status does not change while the server serves; the stream ends with the
+          // connection.
           state_ = State::kWatching;
           if (is_over_.load()) FinishWatch();
         } else {
@@ -197,7 +198,8 @@ class StreamCall final : public Tag {
 
   void Begin() {
     is_watch_ = context_.method() == "/grpc.health.v1.Health/Watch";
-    if (is_watch_ || context_.method() == "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo" ||
+    if (is_watch_ ||
+        context_.method() == "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo" ||
         context_.method() == "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo") {
       Read();
     } else {

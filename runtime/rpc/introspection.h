@@ -1,6 +1,7 @@
-// What tools ask any gRPC server: whether it is well (grpc.health.v1.Health) and what it serves (server
-// reflection). Written by hand on the server's own completion queue: gRPC's ready-made services bring threads of
-// their own, which would take turns with ours in polling and slow every call.
+// What tools ask any gRPC server: whether it is well (grpc.health.v1.Health) and what it serves
+// (server reflection). Written by hand on the server's own completion queue: gRPC's ready-made
+// services bring threads of their own, which would take turns with ours in polling and slow every
+// call.
 #pragma once
 
 #include <grpcpp/completion_queue.h>
@@ -32,8 +33,8 @@ std::unique_ptr<RawService> MakeHealthService(const Health* health);
 // The answer to one ServerReflectionRequest.
 std::string Reflect(absl::string_view request);
 
-// Takes the calls of all methods that no other service lists: Health.Watch and ServerReflectionInfo are streams;
-// anything else is refused as Unimplemented.
+// Takes the calls of all methods that no other service lists: Health.Watch and ServerReflectionInfo
+// are streams; anything else is refused as Unimplemented.
 class StreamMethods {
  public:
   explicit StreamMethods(const Health* health) : health_(health) {}

@@ -3,7 +3,6 @@
 #include <complex>
 #include <cstring>
 
-
 namespace tensorfleet::cpu {
 namespace {
 
