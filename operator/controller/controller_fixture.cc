@@ -30,7 +30,7 @@ ControllerOptions ControllerTest::Options() {
 
 void ControllerTest::SetUp() {
   if (fake() == nullptr && !client().Get("/apis/kubeflow.org/v1").ok()) {
-    GTEST_SKIP() << "the API server has no TFJobs: kubectl apply -f deploy/crd.yaml first";
+    GTEST_SKIP() << "the API server has no TFJobs: kubectl apply -f deploy/crd/tfjob.yaml first";
   }
   StartController();
 }
