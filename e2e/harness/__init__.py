@@ -1,0 +1,1 @@
+"""What the stories of e2e/suites are told with: a cluster, the installed chart, jobs."""
