@@ -69,6 +69,7 @@ class CallExpander {
     }
     if (!plain && !CanLower(*node, bodies)) return Keep(node, functions[0]);
 
+    TFLEET_RETURN_IF_ERROR(TieInvariants(node));
     std::vector<std::string> within = *call.within;
     for (const tensorflow::NameAttrList& function : functions) within.push_back(function.name());
     std::vector<Node*> calls;
@@ -162,6 +163,35 @@ class CallExpander {
     }
     MoveControlOutputs(node, call, graph_);
     graph_->RemoveNode(node);
+    return OkStatus();
+  }
+
+  // A call is dead where one of its arguments is. In the last iteration of a loop around it the
+  // loop's invariants are still alive: they are held back, so that what takes only them in the body
+  // does not run where the call would not.
+  Status TieInvariants(Node* node) {
+    if (!ControlInputs(*node).empty()) return OkStatus();  // dead with them, as all of the body
+    TFLEET_ASSIGN_OR_RETURN(const std::vector<Endpoint> inputs, DataInputs(*node));
+    const auto is_invariant = [](const Endpoint& input) {
+      return input.node->IsEnter() &&
+             GetAttrOr<bool>(input.node->def(), "is_constant", false).value_or(false);
+    };
+    const auto invariants = std::count_if(inputs.begin(), inputs.end(), is_invariant);
+    if (invariants == 0 || invariants == static_cast<int64_t>(inputs.size())) return OkStatus();
+    AddedNodes added(*node, graph_);
+    std::vector<Node*> alive;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (is_invariant(inputs[i])) continue;
+      TFLEET_ASSIGN_OR_RETURN(Node * seen, added.Identity(absl::StrCat("alive_", i), inputs[i]));
+      alive.push_back(seen);
+    }
+    TFLEET_ASSIGN_OR_RETURN(Node * start, added.After("alive", alive));
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!is_invariant(inputs[i])) continue;
+      TFLEET_ASSIGN_OR_RETURN(Node * tied, added.Identity(absl::StrCat("tied_", i), inputs[i]));
+      graph_->AddControlEdge(start, tied);
+      TFLEET_RETURN_IF_ERROR(graph_->ReplaceInput(node, static_cast<int>(i), tied, 0));
+    }
     return OkStatus();
   }
 

@@ -12,6 +12,7 @@
 #include "runtime/place/control_loops.h"
 #include "runtime/place/function_calls.h"
 #include "runtime/place/graph_edit.h"
+#include "runtime/place/late_reads.h"
 #include "runtime/tensor/tensor.h"
 
 namespace tensorfleet {
@@ -36,7 +37,7 @@ class Partitioner {
       if (!piece_names_.empty()) result.emplace(piece_names_[0], original_.Clone());
       return result;
     }
-    TFLEET_RETURN_IF_ERROR(AddLoops());
+    TFLEET_RETURN_IF_ERROR(Extend());
     pieces_.reserve(piece_names_.size());
     for (size_t i = 0; i < piece_names_.size(); ++i) {
       pieces_.push_back(std::make_unique<Graph>(&original_.ops(), original_.library()));
@@ -54,7 +55,7 @@ class Partitioner {
   // One receive serves all users on a device: by source node, output and destination device.
   using CutKey = std::tuple<const Node*, int, std::string>;
 
-  const Graph& graph() const { return with_loops_ != nullptr ? *with_loops_ : original_; }
+  const Graph& graph() const { return extended_ != nullptr ? *extended_ : original_; }
 
   // Index of the piece that a device belongs to.
   StatusOr<int> PieceOf(const std::string& device, absl::string_view node) {
@@ -89,16 +90,20 @@ class Partitioner {
     return name;
   }
 
-  Status AddLoops() {
-    bool has_loops = false;
-    for (const Node* node : original_.nodes()) has_loops |= node->IsEnter();
+  // Adds what has to be there before edges are cut, to a copy of the graph.
+  Status Extend() {
+    const auto crosses = [this](const Edge& edge) { return Piece(*edge.src) != Piece(*edge.dst); };
+    bool has_loops = false, has_late_reads = false;
+    for (const Node* node : original_.nodes()) {
+      has_loops |= node->IsEnter();
+      for (const Edge* edge : node->in_edges()) has_late_reads |= IsLateRead(*edge);
+    }
+    if (!has_loops && !has_late_reads) return OkStatus();
+    extended_ = original_.Clone();
+    const auto new_name = [this](absl::string_view prefix) { return NewName(prefix); };
+    TFLEET_RETURN_IF_ERROR(AddLateReads(crosses, new_name, extended_.get()));
     if (!has_loops) return OkStatus();
-    with_loops_ = original_.Clone();
-    TFLEET_ASSIGN_OR_RETURN(
-        anchors_,
-        AddControlLoops([this](const Edge& edge) { return Piece(*edge.src) != Piece(*edge.dst); },
-                        [this](absl::string_view prefix) { return NewName(prefix); },
-                        with_loops_.get()));
+    TFLEET_ASSIGN_OR_RETURN(anchors_, AddControlLoops(crosses, new_name, extended_.get()));
     return OkStatus();
   }
 
@@ -207,7 +212,7 @@ class Partitioner {
 
   const Graph& original_;
   const PartitionOptions& options_;
-  std::unique_ptr<Graph> with_loops_;  // when there are any
+  std::unique_ptr<Graph> extended_;  // with control loops and late reads, when there are any
   ReceiveAnchors anchors_;
   int64_t next_name_ = 0;
   std::vector<std::string> piece_names_;

@@ -33,7 +33,8 @@ using Partitions = std::map<std::string, std::unique_ptr<Graph>>;
 // `graph` must be placed; it is left as it is. Names of nodes stay. The pieces share the graph's
 // function library; a message to a worker needs no more of it than UsedFunctions(piece). A loop
 // that spans pieces gets a control loop where nothing else says how often it runs, so that receives
-// inside the loop run once per iteration. Errors: InvalidArgument for a node without full device
+// inside the loop run once per iteration. A reference is sent as its value, read when the reader's
+// control inputs have run. Errors: InvalidArgument for a node without full device
 // name, frames that do not nest, or a loop whose back edge would be cut.
 StatusOr<Partitions> Partition(const Graph& graph, const PartitionOptions& options);
 

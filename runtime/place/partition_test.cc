@@ -129,6 +129,23 @@ TEST_F(PartitionTest, AReferenceIsSentAsItsValue) {
   EXPECT_EQ(*GetAttr<DType>(FindOp(Piece(b_), "_Recv")->def(), "tensor_type"), DType::kFloat);
 }
 
+TEST_F(PartitionTest, AReferenceIsReadAfterWhatItsReaderWaitsFor) {
+  On(Cpu("a0"), "v", "VariableV2");
+  On(Cpu("b0"), "first", "NoOp");
+  On(Cpu("b0"), "n", "Neg", {"v", "^first"});
+  On(Cpu("b0"), "m", "Neg", {"v", "^first"});
+  Cut();
+  EXPECT_THAT(Describe(Piece(a_)),
+              ElementsAre("first_S5 = _Recv() @ a0", "first_S6 = Identity(first_S5) @ a0",
+                          "v = VariableV2() @ a0", "v/read_S0 = Identity(v, ^first_S6) @ a0",
+                          "v/read_S0_S1 = _Send(v/read_S0) @ a0"));
+  EXPECT_THAT(
+      Describe(Piece(b_)),
+      ElementsAre("first = NoOp() @ b0", "first/ctrl_S3 = Const(^first) @ b0",
+                  "first_S4 = _Send(first/ctrl_S3) @ b0", "m = Neg(v/read_S0_S2, ^first) @ b0",
+                  "n = Neg(v/read_S0_S2, ^first) @ b0", "v/read_S0_S2 = _Recv() @ b0"));
+}
+
 TEST_F(PartitionTest, StringsTravelFromHostMemory) {
   On(Cpu("a0"), "t", "Text");
   On(Cpu("b0"), "p", "Print", {"t"});

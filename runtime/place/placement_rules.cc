@@ -17,6 +17,13 @@ bool IsMetadata(const Node& node) {
                                     node.op() == "Size" || node.op() == "Rank");
 }
 
+// Whether others take references or handles from the group: it is where the state is.
+bool OffersState(const PlacementGroup& group, bool (*is_state)(DType)) {
+  return std::any_of(group.nodes.begin(), group.nodes.end(), [&](const Node* node) {
+    return std::any_of(node->output_types().begin(), node->output_types().end(), is_state);
+  });
+}
+
 std::optional<int> IfCandidate(int device, absl::Span<const int> candidates) {
   if (std::find(candidates.begin(), candidates.end(), device) == candidates.end()) return {};
   return device;
@@ -26,6 +33,30 @@ std::optional<int> TakeOnlyCandidate(const PlacementGroup& group, absl::Span<con
                                      const PlacementView& view) {
   if (candidates.size() != 1) return {};
   return candidates[0];
+}
+
+// A reference is read when its reader runs, after all that the reader waits for; one that has to be
+// sent to its reader is read before.
+std::optional<int> ReaderFollowsReference(const PlacementGroup& group,
+                                          absl::Span<const int> candidates,
+                                          const PlacementView& view) {
+  if (group.request.job || group.request.task) return {};
+  if (OffersState(group, [](DType type) { return IsRef(type) || type == DType::kResource; })) {
+    return {};
+  }
+  for (const Node* node : group.nodes) {
+    for (const Edge* edge : node->in_edges()) {
+      if (edge->is_control() || !IsRef(edge->src->output_type(edge->src_output))) continue;
+      const int device = view.DeviceOf(*edge->src);
+      if (device < 0) continue;
+      if (const std::optional<int> same = IfCandidate(device, candidates)) return same;
+      for (const int candidate : candidates) {
+        const DeviceName& task = view.devices.device(candidate).parsed;
+        if (task.IsSameTask(view.devices.device(device).parsed)) return candidate;
+      }
+    }
+  }
+  return {};
 }
 
 std::optional<int> MetadataFollowsInput(const PlacementGroup& group,
@@ -57,7 +88,8 @@ std::optional<int> TakeBestCandidate(const PlacementGroup& group, absl::Span<con
 }
 
 constexpr PlacementRule kRules[] = {
-    {"take-only-candidate", TakeOnlyCandidate},        // the constraints leave no choice
+    {"take-only-candidate", TakeOnlyCandidate},            // the constraints leave no choice
+    {"reader-follows-reference", ReaderFollowsReference},  // or it would see an older value
     {"metadata-follows-input", MetadataFollowsInput},  // a shape is cheaper to send than its tensor
     {"source-follows-users", SourceFollowsUsers},      // constants need not be sent at all
     {"take-best-candidate", TakeBestCandidate},        // the default task, a GPU before a CPU
@@ -68,6 +100,7 @@ constexpr PlacementRule kRules[] = {
 absl::Span<const PlacementRule> PlacementRules() { return kRules; }
 
 PlacementPhase PhaseOf(const PlacementGroup& group) {
+  if (OffersState(group, IsRef)) return PlacementPhase::kReference;
   if (group.nodes.size() == 1 && IsMetadata(*group.nodes[0])) return PlacementPhase::kMetadata;
   for (const Node* node : group.nodes) {
     if (!IsSource(*node)) return PlacementPhase::kOrdinary;

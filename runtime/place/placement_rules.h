@@ -29,7 +29,7 @@ absl::Span<const PlacementRule> PlacementRules();
 
 // Groups with a choice are placed in this order, so that rules which look at neighbours find them
 // placed.
-enum class PlacementPhase { kOrdinary, kMetadata, kSource };
+enum class PlacementPhase { kReference, kOrdinary, kMetadata, kSource };
 PlacementPhase PhaseOf(const PlacementGroup& group);
 
 }  // namespace tensorfleet

@@ -30,8 +30,8 @@ class Placer {
     for (size_t i = 0; i < groups_.groups.size(); ++i) {
       if (candidates_[i]->size() == 1) TFLEET_RETURN_IF_ERROR(Decide(i));
     }
-    for (const PlacementPhase phase :
-         {PlacementPhase::kOrdinary, PlacementPhase::kMetadata, PlacementPhase::kSource}) {
+    for (const PlacementPhase phase : {PlacementPhase::kReference, PlacementPhase::kOrdinary,
+                                       PlacementPhase::kMetadata, PlacementPhase::kSource}) {
       for (size_t i = 0; i < groups_.groups.size(); ++i) {
         if (device_of_group_[i] < 0 && PhaseOf(groups_.groups[i]) == phase) {
           TFLEET_RETURN_IF_ERROR(Decide(i));

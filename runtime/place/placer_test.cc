@@ -123,12 +123,55 @@ TEST_F(PlacerTest, UsersOfAReferenceGoToTheVariable) {
   AddConst("one", 1);
   Add("set", "Assign", {"v", "one"});
   Add("again", "Assign", {"set", "one"});
-  Add("read", "Identity", {"v"});
   PlaceAll();
   EXPECT_EQ(DeviceOf("set"), Cpu("ps1"));
   EXPECT_EQ(DeviceOf("again"), Cpu("ps1"));
-  EXPECT_EQ(DeviceOf("one"), Cpu("ps1"));   // a constant goes where it is used
-  EXPECT_EQ(DeviceOf("read"), Cpu("ps0"));  // takes the value
+  EXPECT_EQ(DeviceOf("one"), Cpu("ps1"));  // a constant goes where it is used
+}
+
+TEST_F(PlacerTest, AnUnplacedReaderOfAReferenceGoesToTheVariable) {
+  Add("first", "Neg", {AddConst("x", 1)->name()});
+  Add("v", "VariableV2", {}, "/job:ps/task:1");
+  Add("read", "Identity", {"v", "^first"});
+  Add("anywhere", "Identity", {"v"}, "/device:CPU:0");
+  Add("user", "Neg", {"read"});
+  PlaceAll();
+  EXPECT_EQ(DeviceOf("read"), Cpu("ps1"));
+  EXPECT_EQ(DeviceOf("anywhere"), Cpu("ps1"));
+  EXPECT_EQ(DeviceOf("user"), Cpu("ps0"));  // takes the value
+}
+
+TEST_F(PlacerTest, AReaderIsPlacedAfterAVariableThatStandsBehindIt) {
+  Add("early", "Identity", {});
+  Node* early = graph_->FindNode("early");
+  Node* v = Add("v", "VariableV2", {}, "/job:worker");  // a choice of two
+  ASSERT_TRUE(graph_->AddEdge(v, 0, early, 0).ok());
+  PlaceAll();
+  EXPECT_EQ(DeviceOf("early"), Cpu("worker0"));
+}
+
+TEST_F(PlacerTest, APlacedReaderOfAReferenceStays) {
+  Add("v", "VariableV2", {}, "/job:ps/task:1");
+  Add("read", "Identity", {"v"}, "/job:worker/task:0");
+  PlaceAll();
+  EXPECT_EQ(DeviceOf("read"), Cpu("worker0"));
+}
+
+TEST_F(PlacerTest, AVariableDoesNotFollowTheOneItIsSetFrom) {
+  Add("v", "VariableV2", {}, "/job:ps/task:1");
+  Add("w", "VariableV2");
+  Add("copy", "Assign", {"w", "v"});
+  PlaceAll();
+  EXPECT_EQ(DeviceOf("w"), Cpu("ps0"));
+  EXPECT_EQ(DeviceOf("copy"), Cpu("ps0"));
+}
+
+TEST_F(PlacerTest, AReaderWithoutAKernelForTheVariablesDeviceGoesToItsTask) {
+  options_.devices = Devices({Cpu("ps0"), Cpu("ps1"), Gpu("ps1"), Cpu("worker1")});
+  Add("v", "VariableV2", {}, "/job:ps/task:1/device:GPU:0");
+  Add("read", "CpuOnly", {"v"});
+  PlaceAll();
+  EXPECT_EQ(DeviceOf("read"), Cpu("ps1"));
 }
 
 TEST_F(PlacerTest, UsersOfAResourceGoToIt) {
@@ -278,7 +321,7 @@ TEST_F(PlacerTest, LogsALinePerNode) {
   Add("neg", "Neg", {"v"});
   PlaceAll();
   EXPECT_THAT(lines, ElementsAre("v: (VariableV2): /job:ps/replica:0/task:1/device:CPU:0",
-                                 "neg: (Neg): /job:ps/replica:0/task:0/device:CPU:0"));
+                                 "neg: (Neg): /job:ps/replica:0/task:1/device:CPU:0"));
 }
 
 TEST_F(PlacerTest, NeedsDevicesAndAClientAmongThem) {

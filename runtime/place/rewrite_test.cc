@@ -524,6 +524,42 @@ TEST_F(LowerTest, AWhileBecomesALoopOfNodes) {
   EXPECT_FALSE(*GetAttr<bool>(graph_->FindNode("while/enter_0")->def(), "is_constant"));
 }
 
+// The call takes a loop variable and an invariant; its body has a node for the invariant alone.
+constexpr char kLoopWithCall[] = R"(
+  function {
+    signature { name: "Inner" input_arg { name: "x" type: DT_FLOAT } input_arg { name: "limit" type: DT_FLOAT }
+                output_arg { name: "y" type: DT_FLOAT } is_stateful: true }
+    node_def { name: "neg" op: "Neg" input: "x" }
+    node_def { name: "effect" op: "Effect" input: "limit" }
+    ret { key: "y" value: "neg:y:0" } }
+  function {
+    signature { name: "Cond" input_arg { name: "x" type: DT_FLOAT } input_arg { name: "limit" type: DT_FLOAT }
+                output_arg { name: "y" type: DT_BOOL } }
+    node_def { name: "less" op: "Less" input: "x" input: "limit" }
+    ret { key: "y" value: "less:z:0" } }
+  function {
+    signature { name: "Body" input_arg { name: "x" type: DT_FLOAT } input_arg { name: "limit" type: DT_FLOAT }
+                output_arg { name: "y" type: DT_FLOAT } output_arg { name: "same" type: DT_FLOAT } }
+    node_def { name: "call" op: "Inner" input: "x" input: "limit" }
+    ret { key: "y" value: "call:y:0" }
+    ret { key: "same" value: "limit" } }
+)";
+
+TEST_F(LowerTest, ACallInALoopDoesNotRunAfterTheLastIteration) {
+  Functions(kLoopWithCall);
+  Add("p", "Placeholder");
+  Add("q", "Placeholder");
+  AddCall("while", "While", {{"cond", "Cond"}, {"body", "Body"}}, 2, {"p", "q"});
+  Add("out", "Add", {"while:0", "while:1"});
+  // Dead with the loop variable, although the limit is there.
+  EXPECT_THAT(
+      Rewrite(),
+      IsSupersetOf({"while/body/call/effect = Effect(while/body/call/tied_1) @ a0",
+                    "while/body/call/tied_1 = Identity(while/enter_1, ^while/body/call/alive) @ a0",
+                    "while/body/call/alive = NoOp(^while/body/call/alive_0) @ a0",
+                    "while/body/call/alive_0 = Identity(while/switch_0:1) @ a0"}));
+}
+
 TEST_F(LowerTest, ALoopStaysAnOpWhereTheClientDoesNotAllowLowering) {
   Functions(kLoop);
   Add("p", "Placeholder");
