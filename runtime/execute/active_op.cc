@@ -150,7 +150,7 @@ void Step::Completed(ActiveOp* op) {
   const absl::Span<EdgeValue> outputs(op->outputs, item.num_outputs);
   if (stats_ != nullptr && item.Is(kIsTraced)) {
     stats_->AddNode(*item.node, context_.device->name(),
-                    {op->ready_nanos, op->start_nanos, op->end_nanos, NowNanos()}, *op->context);
+                    {op->ready_nanos, op->start_nanos, op->end_nanos, NowNanos()}, outputs);
   }
   Status status = std::move(op->status);
   if (status.ok()) status = CheckOutputs(item, outputs);

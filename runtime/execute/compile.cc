@@ -76,7 +76,8 @@ class GraphCompiler {
     if (node.IsControlTrigger()) flags |= kIsControlTrigger;
     if (node.IsSend() || node.IsRecv()) flags |= kIsTransfer | kIsUrgent;
     if (node.IsSwitch() || node.op() == "_SwitchN") flags |= kMayLeaveOutputs;
-    if (!node.IsSend() && !node.IsRecv()) flags |= kIsTraced;
+    // What a client did not write is no news to it.
+    if (!node.IsSend() && !node.IsRecv() && !node.IsArg() && !node.IsRetval()) flags |= kIsTraced;
     return flags;
   }
 

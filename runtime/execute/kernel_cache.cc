@@ -7,11 +7,19 @@
 namespace tensorfleet {
 namespace {
 
+// A kernel that calls functions knows them by the handles of its graph's runtime.
+bool CallsFunctions(const Node& node) {
+  for (const auto& [name, value] : node.def().attr()) {
+    if (value.has_func() || value.list().func_size() > 0) return true;
+  }
+  return false;
+}
+
 // What belongs to one graph although its op is stateful: arguments, results and transfers keep no
 // state, and their names repeat from graph to graph with other attributes.
 bool KeepsState(const Node& node) {
   return node.schema().is_stateful && !node.IsArg() && !node.IsRetval() && !node.IsSend() &&
-         !node.IsRecv();
+         !node.IsRecv() && !CallsFunctions(node);
 }
 
 }  // namespace
@@ -32,7 +40,8 @@ KernelProvider KernelCache::Provider(KernelMaker maker) {
 
 StatusOr<std::shared_ptr<const Kernel>> KernelCache::Get(const KernelMaker& maker,
                                                          const Node& node) {
-  if (!KeepsState(node)) {
+  const bool is_call = maker.library != nullptr && maker.library->Find(node.op()) != nullptr;
+  if (is_call || !KeepsState(node)) {
     TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, maker.Make(node));
     return std::shared_ptr<const Kernel>(std::move(kernel));
   }

@@ -29,8 +29,8 @@ struct KernelMaker {
 // The stateful kernels of one session on one device, by node name. Thread-safe.
 class KernelCache {
  public:
-  // For Executor::Options. The cache must outlive the provider; a node that is stateful gets the
-  // kernel that another graph made for the node of the same name and op.
+  // For Executor::Options. The cache must outlive the provider; a node that is stateful, and calls
+  // no functions, gets the kernel that another graph made for the node of the same name and op.
   KernelProvider Provider(KernelMaker maker);
 
  private:

@@ -77,6 +77,14 @@ Status LocalRendezvous::TryRecv(const RendezvousKey& key, Tensor* tensor, bool* 
   return OkStatus();
 }
 
+bool LocalRendezvous::IsEmpty() {
+  for (Shard& shard : shards_) {
+    MutexLock lock(&shard.mu);
+    if (!shard.entries.empty()) return false;
+  }
+  return true;
+}
+
 void LocalRendezvous::StartAbort(const Status& why) {
   std::vector<RecvDone> waiters;
   for (Shard& shard : shards_) {

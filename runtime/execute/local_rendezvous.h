@@ -27,6 +27,8 @@ class LocalRendezvous final : public Rendezvous {
   // Waiting receivers' `done` run on this thread. Values that nobody has fetched are dropped.
   void StartAbort(const Status& why) override;
 
+  // Whether no value waits to be fetched, and nobody waits for one.
+  bool IsEmpty();
   // Takes a value that is there, without waiting. NotFound when it is not.
   Status TryRecv(const RendezvousKey& key, Tensor* tensor, bool* is_dead);
 

@@ -141,7 +141,7 @@ void Step::RunNode(const NodeItem& item, Iteration* iteration) {
   if (!measure_ && stats_ == nullptr) {
     status = item.kernel->Compute(context);
   } else {
-    RunTraced(item, context, &status);
+    RunTraced(item, context, outputs, &status);
   }
   for (EdgeValue& input : inputs) Empty(input);
   if (item.Is(kIsPlain) && status.ok() && outputs[0].tensor.dtype() == item.output_type)
@@ -156,13 +156,14 @@ void Step::RunNode(const NodeItem& item, Iteration* iteration) {
   Propagate(item, iteration, outputs.data(), is_dead);
 }
 
-void Step::RunTraced(const NodeItem& item, KernelContext& context, Status* status) {
+void Step::RunTraced(const NodeItem& item, KernelContext& context,
+                     absl::Span<const EdgeValue> outputs, Status* status) {
   const int64_t start = NowNanos();
   *status = item.kernel->Compute(context);
   const int64_t end = NowNanos();
   RecordCost(item, end - start);
   if (stats_ != nullptr && item.Is(kIsTraced)) {
-    stats_->AddNode(*item.node, context_.device->name(), {start, start, end, NowNanos()}, context);
+    stats_->AddNode(*item.node, context_.device->name(), {start, start, end, NowNanos()}, outputs);
   }
 }
 

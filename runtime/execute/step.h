@@ -89,7 +89,8 @@ class Step {
   void RunReady();
   void RunNode(const NodeItem& item, Iteration* iteration);
   void RunDead(const NodeItem& item, Iteration* iteration);
-  void RunTraced(const NodeItem& item, KernelContext& context, Status* status);
+  void RunTraced(const NodeItem& item, KernelContext& context, absl::Span<const EdgeValue> outputs,
+                 Status* status);
   Status CheckOutputs(const NodeItem& item, absl::Span<EdgeValue> outputs) const;
   Status ReadRefs(const NodeItem& item, absl::Span<EdgeValue> inputs) const;
   bool IsDead(const NodeItem& item, const Iteration& iteration) const;

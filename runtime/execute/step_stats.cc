@@ -73,14 +73,15 @@ tensorflow::NodeExecStats* StepStatsCollector::Add(const std::string& device,
 }
 
 void StepStatsCollector::AddNode(const Node& node, const std::string& device, const Times& times,
-                                 const KernelContext& context) {
+                                 absl::Span<const EdgeValue> outputs) {
   std::string label = TimelineLabel(node);
   MutexLock lock(&mu_);
   tensorflow::NodeExecStats* stats = Add(device, node.name(), times);
   stats->set_timeline_label(std::move(label));
   stats->mutable_memory_stats();
-  for (int i = 0; i < context.num_outputs(); ++i) {
-    if (context.output(i).is_valid()) DescribeOutput(i, context.output(i), stats->add_output());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor value = outputs[i].ref ? outputs[i].ref->Read() : outputs[i].tensor;
+    if (value.is_valid()) DescribeOutput(static_cast<int>(i), value, stats->add_output());
   }
 }
 

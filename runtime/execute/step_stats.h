@@ -26,9 +26,10 @@ class StepStatsCollector {
     int64_t over = 0;  // the outputs are on their way
   };
 
-  // Called by the executor when a kernel is over; `context` still holds the outputs.
+  // Called by the executor when a kernel is over, with its outputs. A reference is described by the
+  // value of its variable.
   void AddNode(const Node& node, const std::string& device, const Times& times,
-               const KernelContext& context);
+               absl::Span<const EdgeValue> outputs);
   // The source of every graph, which clients expect to see once for each device.
   void AddSource(const std::string& device, int64_t nanos);
   // A transfer between tasks, shown on `device`: usually "RecvTensor", with a label of bytes, rate

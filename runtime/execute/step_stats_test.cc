@@ -40,7 +40,7 @@ TEST_F(StepStatsTest, EachNodeIsThereOnceWithItsTimesAndLabel) {
   EXPECT_EQ(stats.device(), device_->name());
   std::vector<std::string> names;
   for (const auto& node : stats.node_stats()) names.push_back(node.node_name());
-  EXPECT_THAT(names, UnorderedElementsAre("_SOURCE", "x", "slow", "later", "sum", "ret0"));
+  EXPECT_THAT(names, UnorderedElementsAre("_SOURCE", "x", "slow", "later", "sum"));
   const auto* slow = Find(stats, "slow");
   ASSERT_NE(slow, nullptr);
   EXPECT_EQ(slow->timeline_label(), "slow = Slow(x)");
@@ -75,9 +75,14 @@ TEST_F(StepStatsTest, DescribesOutputs) {
   EXPECT_EQ(tensor.shape().dim_size(), 2);
   EXPECT_EQ(tensor.allocation_description().requested_bytes(), 256);
   EXPECT_EQ(tensor.allocation_description().allocator_name(), "cpu");
+  // A reference shows the variable's value.
+  const auto* set = Find(all.dev_stats(0), "set");
+  ASSERT_EQ(set->output_size(), 1);
+  EXPECT_EQ(set->output(0).tensor_description().shape().dim_size(), 0);
+  EXPECT_GT(set->output(0).tensor_description().allocation_description().requested_bytes(), 0);
 }
 
-TEST_F(StepStatsTest, LeavesOutTransfersAndDeadNodes) {
+TEST_F(StepStatsTest, LeavesOutTransfersArgumentsResultsAndDeadNodes) {
   GraphText g;
   g.Value("x", 3);
   g.Add("p", "Positive", {"x"});
@@ -88,7 +93,9 @@ TEST_F(StepStatsTest, LeavesOutTransfersAndDeadNodes) {
       .Attr("send_device", "a")
       .Attr("recv_device", "b")
       .Attr("send_device_incarnation", 7);
-  const tensorflow::DeviceStepStats stats = Trace(g, 0);
+  g.Return(0, "x");
+  const tensorflow::DeviceStepStats stats = Trace(g, 1);
+  EXPECT_EQ(Find(stats, "ret0"), nullptr);
   EXPECT_EQ(Find(stats, "dead"), nullptr);
   EXPECT_EQ(Find(stats, "send"), nullptr);
   EXPECT_NE(Find(stats, "s"), nullptr);
