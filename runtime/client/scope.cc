@@ -11,6 +11,37 @@
 #include "runtime/ops/all.h"
 
 namespace tensorfleet {
+namespace {
+
+// Stands for the scope's own name, which no op can ask for: a name does not begin with a slash.
+constexpr char kItself[] = "/";
+
+// The declared shape of the variable whose handle is the node's first input; unknown where the
+// handle comes from elsewhere than this graph. Schemas cannot tell: a handle's type does not.
+PartialShape ShapeOfVariable(const Node& node) {
+  const Edge* edge = node.in_edge(0);
+  while (edge != nullptr &&
+         (edge->src->IsEnter() || edge->src->IsSwitch() || edge->src->op() == "Identity")) {
+    edge = edge->src->in_edge(0);
+  }
+  if (edge == nullptr || edge->src->op() != "VarHandleOp") return PartialShape::Unknown();
+  return GetAttr<PartialShape>(edge->src->def(), "shape").value_or(PartialShape::Unknown());
+}
+
+// The shape of what a node reads from a variable.
+PartialShape ShapeOfRead(const Node& node, absl::Span<const PartialShape> inputs) {
+  const PartialShape variable = ShapeOfVariable(node);
+  if (node.op() == "ReadVariableOp" || !variable.has_rank()) return variable;
+  // ResourceGather: a row for each index.
+  PartialShape out = inputs[1];
+  if (!out.has_rank() || GetAttrOr<int64_t>(node.def(), "batch_dims", 0).value_or(1) != 0) {
+    return PartialShape::Unknown();
+  }
+  for (int i = 1; i < variable.rank(); ++i) out.AddDim(variable.dim(i));
+  return out;
+}
+
+}  // namespace
 
 struct Scope::State {
   Graph graph{&BuiltinOps(), nullptr};
@@ -49,6 +80,19 @@ Scope Scope::Named(absl::string_view op_name) const {
   Scope named = *this;
   named.op_name_ = std::string(op_name);
   return named;
+}
+
+Scope Scope::Itself() const { return Named(kItself); }
+
+Scope Scope::Below(const Operation& op) const {
+  Scope below = *this;
+  below.op_name_.clear();
+  if (op.is_valid()) {
+    below.prefix_ = absl::StrCat(op.name(), "/");
+  } else {
+    Fail(InvalidArgument("Below was given an invalid operation"));
+  }
+  return below;
 }
 
 Scope Scope::OnDevice(absl::string_view device) const {
@@ -134,6 +178,11 @@ PartialShape Scope::ShapeOf(const Output& output) const {
 }
 
 std::string Scope::NextName(absl::string_view op) const {
+  if (op_name_ == kItself && !prefix_.empty()) {
+    const std::string name = prefix_.substr(0, prefix_.size() - 1);
+    // The scope took the name already; only another node is in the way.
+    return state_->graph.FindNode(name) == nullptr ? name : state_->Unique(name);
+  }
   return state_->Unique(absl::StrCat(prefix_, op_name_.empty() ? op : absl::string_view(op_name_)));
 }
 
@@ -149,9 +198,12 @@ Status Scope::InferShape(Node* node) const {
     inputs[i] = state.shapes[edge->src->id()][edge->src_output];
     if (state.constants[edge->src->id()].is_valid()) values[i] = &state.constants[edge->src->id()];
   }
-  ShapeContext ctx(*node, std::move(inputs), std::move(values));
+  ShapeContext ctx(*node, inputs, std::move(values));
   Status status;
   if (node->schema().shape_fn != nullptr) status = node->schema().shape_fn(ctx);
+  if (node->op() == "ReadVariableOp" || node->op() == "ResourceGather") {
+    ctx.set_output(0, ShapeOfRead(*node, inputs));
+  }
   state.shapes[node->id()] = ctx.outputs();
   if (node->IsConstant()) {
     const StatusOr<Tensor> value = GetAttr<Tensor>(node->def(), "value");

@@ -71,6 +71,12 @@ class Scope {
   Scope SubScope(absl::string_view name) const;
   // The name of the next op made in the returned scope, in place of its op type.
   Scope Named(absl::string_view op_name) const;
+  // The next op takes the name of this scope itself: "train" in the scope "train/".
+  Scope Itself() const;
+  // Ops below the name of `op`, whatever this scope's own prefix: "w" gives "w/Assign".
+  Scope Below(const Operation& op) const;
+  // What Named gave; empty otherwise.
+  const std::string& op_name() const { return op_name_; }
   // Fields that `device` names override those of the surrounding scopes; "" drops them all.
   Scope OnDevice(absl::string_view device) const;
   // Ops run after `ops`, in addition to what surrounding scopes ask for.

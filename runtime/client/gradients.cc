@@ -1,0 +1,76 @@
+#include "runtime/client/gradients.h"
+
+#include "runtime/client/gradients/builder.h"
+#include "runtime/client/gradients/shape_math.h"
+#include "runtime/client/ops.h"
+
+namespace tensorfleet {
+namespace {
+
+// Outside of loops, forward values are used where they are.
+class DirectValues final : public ForwardValues {
+ public:
+  Output Value(const Scope&, const Output& output) override { return output; }
+  Output Shape(const Scope& scope, const Output& output, DType dtype) override {
+    return ShapeTensor(scope, output, dtype);
+  }
+};
+
+Status CheckOutputs(absl::Span<const Output> outputs, const char* role) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (!outputs[i].is_valid()) {
+      return InvalidArgument(role, "[", i, "] given to AddSymbolicGradients is not valid");
+    }
+  }
+  return OkStatus();
+}
+
+Status CheckArguments(absl::Span<const Output> ys, absl::Span<const Output> xs,
+                      absl::Span<const Gradient> grad_ys) {
+  TFLEET_RETURN_IF_ERROR(CheckOutputs(ys, "ys"));
+  TFLEET_RETURN_IF_ERROR(CheckOutputs(xs, "xs"));
+  if (!grad_ys.empty() && grad_ys.size() != ys.size()) {
+    return InvalidArgument("AddSymbolicGradients was given ", ys.size(), " ys and ", grad_ys.size(),
+                           " grad_ys");
+  }
+  for (const Output& y : ys) {
+    if (!IsFloating(y.dtype()) && !IsComplex(y.dtype())) {
+      return InvalidArgument("'", y.name(), "' has type ", DTypeName(y.dtype()),
+                             ", which has no gradient");
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+Output ToDense(const Scope& scope, const Gradient& gradient) {
+  if (!gradient.is_sparse()) return gradient.dense();
+  const IndexedSlices& slices = gradient.slices();
+  // ScatterNd wants indices and shape of one type.
+  const Output places = ops::ExpandDims(
+      scope, CastTo(scope, slices.indices, slices.dense_shape.dtype()), Int(scope, 1));
+  return ops::ScatterNd(scope, places, slices.values, slices.dense_shape);
+}
+
+std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const Output> ys,
+                                           absl::Span<const Output> xs,
+                                           absl::Span<const Gradient> grad_ys,
+                                           const GradientOptions& options) {
+  std::vector<Gradient> results(xs.size());
+  scope.Fail(CheckArguments(ys, xs, grad_ys));
+  if (!scope.status().ok()) return results;
+  const Scope inner = scope.SubScope("gradients");
+  std::vector<Gradient> seeds(grad_ys.begin(), grad_ys.end());
+  seeds.resize(ys.size());
+  for (size_t i = 0; i < ys.size(); ++i) {
+    if (!seeds[i].is_absent()) continue;
+    const Scope seed = inner.Named(absl::StrCat("grad_ys_", i));
+    seeds[i] = ops::Fill(seed, ShapeTensor(inner, ys[i]), ScalarConst(inner, ys[i].dtype(), 1));
+  }
+  DirectValues values;
+  results = GradientBuilder(inner, options, &values).Run(ys, seeds, xs);
+  return scope.status().ok() ? results : std::vector<Gradient>(xs.size());
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,51 @@
+// Walks a graph backwards from some outputs and adds the gradient of each node on the way.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "runtime/client/gradients/context.h"
+#include "runtime/client/gradients/registry.h"
+
+namespace tensorfleet {
+
+// The sum of several gradients of one thing: AddN of dense ones, the rows of sparse ones one after
+// the other, dense when there are both.
+Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts);
+
+class GradientBuilder {
+ public:
+  // Ops are added in `scope`; `values` gives forward values there. All must outlive the builder.
+  GradientBuilder(const Scope& scope, const GradientOptions& options, ForwardValues* values);
+
+  // One gradient per x. `grad_ys` has one per y.
+  std::vector<Gradient> Run(absl::Span<const Output> ys, absl::Span<const Gradient> grad_ys,
+                            absl::Span<const Output> xs);
+
+ private:
+  using Key = std::pair<int, int>;  // node id, output
+  static Key KeyOf(const Output& output) { return {output.node()->id(), output.index()}; }
+
+  // Nodes that depend on an x, by id.
+  std::vector<bool> DependentsOf(absl::Span<const Output> xs) const;
+  // Nodes of those that a y depends on become part of the walk.
+  void FindPath(absl::Span<const Output> ys, absl::Span<const Output> xs);
+  bool IsOnPath(const Edge& edge) const;
+  // The gradients of the node's outputs, then those of its inputs.
+  void Visit(Node* node);
+  void Differentiate(Node* node, std::vector<Gradient> gradients, std::vector<bool> wanted);
+
+  const Scope scope_;
+  const GradientOptions& options_;
+  const GradientRegistry& registry_;
+  ForwardValues* const values_;
+  absl::flat_hash_set<Key> stops_;
+  std::vector<bool> on_path_;  // by node id
+  std::vector<int> pending_;   // users that were not visited, by node id
+  absl::flat_hash_map<Key, std::vector<Gradient>> parts_;  // what users have contributed
+  absl::flat_hash_map<Key, Gradient> sums_;                // of visited nodes
+};
+
+}  // namespace tensorfleet

@@ -1,0 +1,30 @@
+// Ops through which no gradient flows: their results are numbers of things, comparisons, random, or
+// do not change with small changes of what goes in. Ops that have no result of a floating type need
+// no entry.
+#include "runtime/client/gradients/families.h"
+
+namespace tensorfleet {
+
+void RegisterConstantOps(GradientRegistry& registry) {
+  // Flat except where they jump.
+  for (const char* op : {"Floor", "Ceil", "Round", "Rint", "FloorDiv", "TruncateDiv", "Bitcast"}) {
+    registry.AddConstant(op);
+  }
+  // Values that depend on a shape or a type alone, or that front-ends treat as constants.
+  for (const char* op : {"ZerosLike", "OnesLike", "Range", "LinSpace", "OneHot", "Empty"}) {
+    registry.AddConstant(op);
+  }
+  // What state and queues give out was not computed from the op's inputs in this step.
+  for (const char* op : {"QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2",
+                         "ResourceAccumulatorTakeGradient", "DestroyTemporaryVariable"}) {
+    registry.AddConstant(op);
+  }
+  // Asked for by the author of the graph.
+  registry.AddConstant("StopGradient");
+  // Permutations and selections whose order is no function to differentiate.
+  for (const char* op : {"RandomShuffle", "Unique", "UniqueWithCounts", "ListDiff"}) {
+    registry.AddConstant(op);
+  }
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,79 @@
+// What a gradient function sees: one node of the graph, the gradients of its outputs, and where to
+// put the gradients of its inputs. Values of the node are always asked for here rather than taken
+// from its edges: inside a loop they come from the stack that the loop left them on.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "runtime/client/gradients.h"
+#include "runtime/client/term.h"
+#include "runtime/graph/attr.h"
+
+namespace tensorfleet {
+
+// Gives the place where gradients are built the values of the graph that is differentiated.
+class ForwardValues {
+ public:
+  virtual ~ForwardValues() = default;
+  // `output` as it may be used by ops of `scope`.
+  virtual Output Value(const Scope& scope, const Output& output) = 0;
+  // The shape of `output` as a vector of int32 or int64; a constant when it is known.
+  virtual Output Shape(const Scope& scope, const Output& output, DType dtype) = 0;
+};
+
+class GradientContext {
+ public:
+  // One gradient per output of `node`; `wanted`, per input, says whose gradients are of use.
+  GradientContext(Scope scope, Node* node, std::vector<Gradient> gradients,
+                  std::vector<bool> wanted, ForwardValues* values);
+
+  const Scope& scope() const { return scope_; }
+  const Node& node() const { return *node_; }
+  int num_inputs() const { return node_->num_inputs(); }
+  int num_outputs() const { return node_->num_outputs(); }
+  // Whether anything depends on the gradient of input `i`: costly ones can be left out.
+  bool wants(int i) const { return wanted_[i]; }
+
+  // The value of input or output `i`.
+  Term x(int i = 0) const;
+  Term y(int i = 0) const;
+  // The gradient of output `i`: as it came, or as one tensor, zeros when absent.
+  const Gradient& gradient(int i) const { return gradients_[i]; }
+  bool has_gradient(int i) const { return !gradients_[i].is_absent(); }
+  Term g(int i = 0) const;
+
+  // What is known of shapes while the graph is built, and the shapes as tensors.
+  PartialShape StaticShapeOfX(int i) const;
+  PartialShape StaticShapeOfY(int i) const;
+  Term ShapeOfX(int i, DType dtype = DType::kInt32) const;
+  Term ShapeOfY(int i, DType dtype = DType::kInt32) const;
+  // The elements of an integer input that is a constant.
+  std::optional<std::vector<int64_t>> ConstantX(int i) const;
+
+  // An attribute of the node. One that the schema lacks is recorded as an error.
+  template <typename T>
+  T Attr(absl::string_view name) const {
+    StatusOr<T> value = GetAttr<T>(node_->def(), name);
+    if (value.ok()) return *std::move(value);
+    scope_.Fail(value.status());
+    return T{};
+  }
+
+  // The gradient of input `i`; what is not set is absent.
+  void Set(int i, const Gradient& gradient) { results_[i] = gradient; }
+  void Set(int i, const Output& gradient) { results_[i] = gradient; }
+  const std::vector<Gradient>& results() const { return results_; }
+
+ private:
+  Output Input(int i) const;
+
+  Scope scope_;
+  Node* node_;
+  std::vector<Gradient> gradients_;
+  std::vector<bool> wanted_;
+  ForwardValues* values_;
+  std::vector<Gradient> results_;
+};
+
+}  // namespace tensorfleet

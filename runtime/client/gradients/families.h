@@ -1,0 +1,23 @@
+// The families of gradient functions, one file each.
+#pragma once
+
+#include "runtime/client/gradients/registry.h"
+
+namespace tensorfleet {
+
+void RegisterActivationGradients(GradientRegistry& registry);
+void RegisterArrayGradients(GradientRegistry& registry);
+void RegisterBinaryGradients(GradientRegistry& registry);
+void RegisterComplexGradients(GradientRegistry& registry);
+void RegisterConstantOps(GradientRegistry& registry);
+void RegisterDiagGradients(GradientRegistry& registry);
+void RegisterGatherGradients(GradientRegistry& registry);
+void RegisterJoinGradients(GradientRegistry& registry);
+void RegisterMatMulGradients(GradientRegistry& registry);
+void RegisterMissingGradients(GradientRegistry& registry);
+void RegisterNnGradients(GradientRegistry& registry);
+void RegisterReductionGradients(GradientRegistry& registry);
+void RegisterSliceGradients(GradientRegistry& registry);
+void RegisterUnaryGradients(GradientRegistry& registry);
+
+}  // namespace tensorfleet

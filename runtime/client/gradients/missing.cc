@@ -1,0 +1,32 @@
+// Ops whose gradients are not there, each with its reason: asking for one is an error with it.
+#include "runtime/client/gradients/families.h"
+
+namespace tensorfleet {
+
+void RegisterMissingGradients(GradientRegistry& registry) {
+  registry.AddMissing("Lgamma", "it needs the op Digamma, which there is no kernel for");
+  registry.AddMissing("Qr", "it needs MatrixTriangularSolve, which there is no kernel for");
+  registry.AddMissing("_FusedMatMul", "only graph optimisers make this op; differentiate MatMul");
+  for (const char* op :
+       {"PartitionedCall", "StatefulPartitionedCall", "If", "_If", "StatelessIf", "While", "_While",
+        "StatelessWhile", "Case", "StatelessCase", "RemoteCall"}) {
+    registry.AddMissing(op,
+                        "functions are not differentiated; build the loop or branch of Enter, "
+                        "Switch, Merge and Exit, or call the function's body in the graph");
+  }
+  for (const char* op : {"StackPushV2", "StackPopV2"}) {
+    registry.AddMissing(op, "values that pass through a stack cannot be followed");
+  }
+  for (const char* op : {"RefSelect", "_SwitchN"}) {
+    registry.AddMissing(op, "no front-end makes this op; use Switch and Merge");
+  }
+  for (const char* op : {"_ReadVariablesOp", "_ParallelConcatUpdate"}) {
+    registry.AddMissing(op, "only graph optimisers make this op");
+  }
+  for (const char* op : {"Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit",
+                         "RefExit", "NextIteration", "RefNextIteration"}) {
+    registry.AddMissing(op, "loops and branches are not differentiated yet");
+  }
+}
+
+}  // namespace tensorfleet
