@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "proto/config.pb.h"
+#include "runtime/place/aliased_reads.h"
 #include "runtime/place/expand_calls.h"
 #include "runtime/place/fold_constants.h"
 #include "runtime/place/tidy.h"
@@ -25,6 +26,7 @@ Status PlaceAdded(Graph* graph, const RewriteContext& context) {
 constexpr GraphRewrite kRewrites[] = {
     {"expand-calls", ExpandCalls},            // functions, branches and loops become plain nodes
     {"place-added", PlaceAdded},              // what follows looks at devices
+    {"renew-reads", RenewAliasedReads},       // what is read of a variable after an update
     {"fold-constants", FoldConstants},        // what is the same in every step
     {"remove-identities", RemoveIdentities},  // what passes its input on
     {"merge-equal-nodes", MergeEqualNodes},   // what is computed twice

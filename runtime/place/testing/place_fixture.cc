@@ -169,6 +169,11 @@ void AddStateOps(OpRegistry& ops) {
               .Output("output_ref: Ref(T)")
               .Attr("T: type = DT_FLOAT")
               .AllowsUninitializedInput());
+  ops.Add(OpSchemaBuilder("AssignAdd")
+              .Input("ref: Ref(T)")
+              .Input("value: T")
+              .Output("output_ref: Ref(T)")
+              .Attr("T: type = DT_FLOAT"));
   ops.Add(OpSchemaBuilder("VarHandleOp").Output("resource: resource").Stateful());
   ops.Add(OpSchemaBuilder("ReadVariableOp")
               .Input("resource: resource")
