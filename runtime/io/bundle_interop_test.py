@@ -78,6 +78,27 @@ def main(tool: str) -> int:
                                        shape_and_slices=["1000 70 300,100:3,9"], dtypes=[tf.float32])
         check(np.array_equal(read.numpy(), whole[300:400, 3:12]), "a slice out of our pieces differs")
 
+        # The old kind, by both of its names: in one file and in shards that match a pattern.
+        old = ["dense/kernel", "step", "flags", "part"]
+        for path, pattern, parts in (
+                ("old", "old", [("1000 70 0,334:-", whole[:334]), ("1000 70 334,666:0,70", whole[334:])]),
+                ("old-00000-of-00002", None, [("1000 70 0,334:-", whole[:334])]),
+                ("old-00001-of-00002", "old-?????-of-00002", [("1000 70 334,666:-", whole[334:])])):
+            names = [n for n in old if n != "part"] if "00001" not in path else []
+            tf.raw_ops.SaveSlices(
+                filename=os.path.join(directory, path), tensor_names=names + ["part"] * len(parts),
+                shapes_and_slices=[""] * len(names) + [spec for spec, _ in parts],
+                data=[tf.constant(tensors[n]) for n in names] + [tf.constant(value) for _, value in parts])
+            if pattern is None:
+                continue
+            renewed = os.path.join(directory, "renewed")
+            run("read", os.path.join(directory, pattern), renewed, *old)
+            for name in old:
+                value = whole if name == "part" else tensors[name]
+                (read,) = tf.raw_ops.RestoreV2(prefix=renewed, tensor_names=[name], shape_and_slices=[""],
+                                               dtypes=[tf.constant(value).dtype])
+                check(np.array_equal(read.numpy(), value), f"{name} of an old checkpoint differs")
+
         # Records.
         records = [b"", b"one", b"x" * 100_000]
         for compression in ("", "ZLIB", "GZIP"):

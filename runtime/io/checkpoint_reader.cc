@@ -245,12 +245,7 @@ StatusOr<Tensor> CheckpointReader::ReadPieces(const std::string& name, const Ent
       return DataLoss(IndexPath(prefix_), ": a piece of ", name, " does not fit its slice ",
                       stored.ToString());
     }
-    bool overlaps = true;
-    for (int d = 0; d < slice.rank(); ++d) {
-      const TensorSlice::Extent &a = slice.extents()[d], &b = wanted.extents()[d];
-      overlaps &= a.start < b.start + b.length && b.start < a.start + a.length;
-    }
-    if (!overlaps) continue;
+    if (!slice.Overlaps(wanted)) continue;
     TFLEET_ASSIGN_OR_RETURN(const Tensor data, ReadEntry(name, piece));
     copied += CopyOverlap(slice, data, wanted, out);
   }
@@ -260,6 +255,11 @@ StatusOr<Tensor> CheckpointReader::ReadPieces(const std::string& name, const Ent
                            " to restore in slice_spec: ", wanted.ToString());
   }
   return out;
+}
+
+StatusOr<SavedTensors::Info> CheckpointReader::Describe(const std::string& name) const {
+  TFLEET_ASSIGN_OR_RETURN(const Entry entry, Find(name));
+  return Info{entry.dtype, entry.shape};
 }
 
 StatusOr<Tensor> CheckpointReader::Read(const std::string& name) const {

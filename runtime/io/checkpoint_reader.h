@@ -11,6 +11,7 @@
 #include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file_system.h"
+#include "runtime/io/saved_tensors.h"
 #include "runtime/io/table_file.h"
 #include "runtime/io/tensor_slice.h"
 #include "runtime/tensor/tensor.h"
@@ -19,11 +20,11 @@ namespace tensorfleet {
 
 // An open checkpoint. Thread-safe. Everything in the files is checked; errors about their contents
 // are DataLoss and name the file.
-class CheckpointReader {
+class CheckpointReader final : public SavedTensors {
  public:
   // Errors: NotFound when there is no index; DataLoss; Unimplemented for big-endian files.
   static StatusOr<std::unique_ptr<CheckpointReader>> Open(FileSystem* files, std::string prefix);
-  ~CheckpointReader();
+  ~CheckpointReader() override;
 
   const std::string& prefix() const { return prefix_; }
   int num_shards() const { return num_shards_; }
@@ -42,12 +43,9 @@ class CheckpointReader {
   // All tensors, sorted by name; pieces are not listed.
   StatusOr<std::vector<std::string>> Names() const;
 
-  // The whole tensor, put together when it is stored in pieces.
-  // Errors: NotFound; DataLoss when a checksum does not match; InvalidArgument when pieces are
-  // missing.
-  StatusOr<Tensor> Read(const std::string& name) const;
-  // A piece, whichever way the tensor is stored; `slice` is resolved.
-  StatusOr<Tensor> ReadSlice(const std::string& name, const TensorSlice& slice) const;
+  StatusOr<Info> Describe(const std::string& name) const override;
+  StatusOr<Tensor> Read(const std::string& name) const override;
+  StatusOr<Tensor> ReadSlice(const std::string& name, const TensorSlice& slice) const override;
 
   // The entries as they are stored, pieces included, in the order of their keys: for merging.
   Status ForEachEntry(

@@ -162,6 +162,14 @@ StatusOr<TensorSlice> TensorSlice::Resolved(const Shape& shape) const {
   return TensorSlice(std::move(extents));
 }
 
+bool TensorSlice::Overlaps(const TensorSlice& other) const {
+  for (int d = 0; d < rank(); ++d) {
+    const Extent &a = extents_[d], &b = other.extents_[d];
+    if (a.start >= b.start + b.length || b.start >= a.start + a.length) return false;
+  }
+  return true;
+}
+
 StatusOr<Shape> TensorSlice::PieceShape() const {
   std::vector<int64_t> dims;
   for (const Extent& e : extents_) dims.push_back(e.length);

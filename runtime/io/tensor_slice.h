@@ -43,6 +43,8 @@ class TensorSlice {
   // The extents with their lengths in a tensor of `shape`. Errors: InvalidArgument for another
   // rank; Internal `Extent in dimension 0 out of bounds: shape = [10,2], slice = 3,22:-`.
   StatusOr<TensorSlice> Resolved(const Shape& shape) const;
+  // Whether two pieces of one tensor, both resolved, have elements in common.
+  bool Overlaps(const TensorSlice& other) const;
   // Of the piece; only once resolved.
   StatusOr<Shape> PieceShape() const;
 

@@ -1,6 +1,7 @@
 // What bundle_interop_test.py asks of this side:
 //   checkpoint_tool copy FROM TO            reads every tensor and writes it; prints the names
 //   checkpoint_tool split FROM TO NAME      writes one matrix as four pieces
+//   checkpoint_tool read FROM TO NAME...    writes these tensors of a checkpoint of either kind
 //   checkpoint_tool records FROM TO [TYPE]  copies a record file
 #include <cstdio>
 #include <string>
@@ -9,6 +10,7 @@
 #include "runtime/io/checkpoint_reader.h"
 #include "runtime/io/checkpoint_writer.h"
 #include "runtime/io/record_file.h"
+#include "runtime/io/saved_tensors.h"
 
 namespace tensorfleet {
 namespace {
@@ -43,6 +45,16 @@ Status Split(const std::string& from, const std::string& to, const std::string& 
   return writer->Finish();
 }
 
+Status ReadNamed(const std::vector<std::string>& args) {
+  TFLEET_ASSIGN_OR_RETURN(auto saved, OpenSavedTensors(FileSystem::Local(), args[1]));
+  TFLEET_ASSIGN_OR_RETURN(auto writer, CheckpointWriter::Open(FileSystem::Local(), args[2]));
+  for (size_t i = 3; i < args.size(); ++i) {
+    TFLEET_ASSIGN_OR_RETURN(const Tensor tensor, saved->Read(args[i]));
+    TFLEET_RETURN_IF_ERROR(writer->Add(args[i], tensor));
+  }
+  return writer->Finish();
+}
+
 Status CopyRecords(const std::string& from, const std::string& to, const std::string& type) {
   TFLEET_ASSIGN_OR_RETURN(const Compression compression, ParseCompression(type));
   TFLEET_ASSIGN_OR_RETURN(auto reader, RecordReader::Open(FileSystem::Local(), from, compression));
@@ -58,10 +70,11 @@ Status CopyRecords(const std::string& from, const std::string& to, const std::st
 Status Run(const std::vector<std::string>& args) {
   if (args.size() == 3 && args[0] == "copy") return Copy(args[1], args[2]);
   if (args.size() == 4 && args[0] == "split") return Split(args[1], args[2], args[3]);
+  if (args.size() > 3 && args[0] == "read") return ReadNamed(args);
   if (args.size() >= 3 && args[0] == "records") {
     return CopyRecords(args[1], args[2], args.size() > 3 ? args[3] : "");
   }
-  return InvalidArgument("usage: checkpoint_tool copy|split|records FROM TO [NAME|TYPE]");
+  return InvalidArgument("usage: checkpoint_tool copy|split|read|records FROM TO [NAME|TYPE]");
 }
 
 }  // namespace
