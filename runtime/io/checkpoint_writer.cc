@@ -79,35 +79,52 @@ Status CheckpointWriter::WriteStrings(const Tensor& tensor, tensorflow::BundleEn
   return OkStatus();
 }
 
-Status CheckpointWriter::WriteTensor(const Tensor& tensor, tensorflow::BundleEntryProto* entry) {
-  TFLEET_CHECK(!finished_);
-  entry->set_dtype(static_cast<tensorflow::DataType>(tensor.dtype()));
-  tensor.shape().ToProto(entry->mutable_shape());
-  entry->set_offset(offset_);
-  if (tensor.dtype() == DType::kString) {
-    TFLEET_RETURN_IF_ERROR(WriteStrings(tensor, entry));
-  } else if (IsPlainData(tensor.dtype())) {
-    uint32_t crc = 0;
-    TFLEET_RETURN_IF_ERROR(
-        Append(absl::string_view(static_cast<const char*>(tensor.raw()), tensor.bytes()), &crc));
-    entry->set_crc32c(MaskCrc(crc));
+Status CheckpointWriter::WritePlain(const SavedValue& value, tensorflow::BundleEntryProto* entry) {
+  const int64_t wanted =
+      static_cast<int64_t>(ElementSize(value.dtype())) * value.shape().num_elements();
+  uint32_t crc = 0;
+  if (value.tensor() != nullptr) {
+    const char* const bytes = static_cast<const char*>(value.tensor()->raw());
+    TFLEET_RETURN_IF_ERROR(Append(absl::string_view(bytes, wanted), &crc));
   } else {
-    return Unimplemented("a tensor of type ", DTypeName(tensor.dtype()),
+    while (true) {
+      TFLEET_ASSIGN_OR_RETURN(const absl::string_view bytes, value.bytes()->Next());
+      if (bytes.empty()) break;
+      TFLEET_RETURN_IF_ERROR(Append(bytes, &crc));
+    }
+    TFLEET_CHECK(offset_ - entry->offset() == wanted);
+  }
+  entry->set_crc32c(MaskCrc(crc));
+  return OkStatus();
+}
+
+Status CheckpointWriter::Write(const SavedValue& value, tensorflow::BundleEntryProto* entry) {
+  TFLEET_CHECK(!finished_);
+  entry->set_dtype(static_cast<tensorflow::DataType>(value.dtype()));
+  value.shape().ToProto(entry->mutable_shape());
+  entry->set_offset(offset_);
+  if (value.dtype() == DType::kString) {
+    TFLEET_CHECK(value.tensor() != nullptr);
+    TFLEET_RETURN_IF_ERROR(WriteStrings(*value.tensor(), entry));
+  } else if (IsPlainData(value.dtype())) {
+    TFLEET_RETURN_IF_ERROR(WritePlain(value, entry));
+  } else {
+    return Unimplemented("a tensor of type ", DTypeName(value.dtype()),
                          " cannot be saved in a checkpoint");
   }
   entry->set_size(offset_ - entry->offset());
   return OkStatus();
 }
 
-Status CheckpointWriter::Add(const std::string& name, const Tensor& tensor) {
+Status CheckpointWriter::Add(const std::string& name, const SavedValue& value) {
   if (name.empty()) return InvalidArgument("a tensor in a checkpoint needs a name");
   const auto [it, is_new] = entries_.try_emplace(name);
   if (!is_new) return InvalidArgument("Adding duplicate key: ", name);
-  return WriteTensor(tensor, &it->second);
+  return Write(value, &it->second);
 }
 
 Status CheckpointWriter::AddSlice(const std::string& name, const Shape& full_shape,
-                                  const TensorSlice& slice, const Tensor& piece) {
+                                  const TensorSlice& slice, const SavedValue& piece) {
   if (slice.Covers(full_shape)) return Add(name, piece);
   if (name.empty()) return InvalidArgument("a tensor in a checkpoint needs a name");
   tensorflow::BundleEntryProto& full = entries_[name];
@@ -125,7 +142,7 @@ Status CheckpointWriter::AddSlice(const std::string& name, const Shape& full_sha
   const auto [it, is_new] = entries_.try_emplace(EncodeSliceKey(name, slice));
   if (!is_new) return InvalidArgument("Adding duplicate key: ", name, ", slice ", slice.ToString());
   slice.ToProto(entries_[name].add_slices());
-  return WriteTensor(piece, &it->second);
+  return Write(piece, &it->second);
 }
 
 Status CheckpointWriter::Finish() {

@@ -18,6 +18,33 @@ namespace tensorfleet {
 std::string IndexPath(absl::string_view prefix);
 std::string DataPath(absl::string_view prefix, int shard, int num_shards);
 
+// The bytes of plain data, in order.
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  // The next of them, as many as suit the source; none at the end. Valid until the next call.
+  virtual StatusOr<absl::string_view> Next() = 0;
+};
+
+// What is saved: a tensor, or the bytes of one. Refers to either.
+class SavedValue {
+ public:
+  SavedValue(const Tensor& tensor)  // NOLINT(google-explicit-constructor): any tensor can be saved
+      : dtype_(tensor.dtype()), shape_(tensor.shape()), tensor_(&tensor) {}
+  SavedValue(DType dtype, const Shape& shape, ByteSource* bytes)
+      : dtype_(dtype), shape_(shape), bytes_(bytes) {}
+  DType dtype() const { return dtype_; }
+  const Shape& shape() const { return shape_; }
+  const Tensor* tensor() const { return tensor_; }  // null: bytes()
+  ByteSource* bytes() const { return bytes_; }
+
+ private:
+  const DType dtype_;
+  const Shape& shape_;
+  const Tensor* const tensor_ = nullptr;
+  ByteSource* const bytes_ = nullptr;
+};
+
 // One shard with its index. Everything goes to temporary files, which Finish renames; a writer that
 // goes without Finish, or whose Finish fails, removes them and leaves an older checkpoint as it
 // was. Not thread-safe.
@@ -28,17 +55,18 @@ class CheckpointWriter {
   ~CheckpointWriter();
 
   // Errors: InvalidArgument `Adding duplicate key: NAME`; Unimplemented for handles and variants;
-  // those of the file system.
-  Status Add(const std::string& name, const Tensor& tensor);
+  // those of the file system and of a source of bytes.
+  Status Add(const std::string& name, const SavedValue& value);
   // A piece of a tensor of `full_shape`; `slice` is resolved and fits `piece`.
   Status AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
-                  const Tensor& piece);
+                  const SavedValue& piece);
   // Makes the checkpoint visible, whole. Nothing may be added afterwards.
   Status Finish();
 
  private:
   CheckpointWriter(FileSystem* files, std::string prefix);
-  Status WriteTensor(const Tensor& tensor, tensorflow::BundleEntryProto* entry);
+  Status Write(const SavedValue& value, tensorflow::BundleEntryProto* entry);
+  Status WritePlain(const SavedValue& value, tensorflow::BundleEntryProto* entry);
   Status WriteStrings(const Tensor& tensor, tensorflow::BundleEntryProto* entry);
   Status Append(absl::string_view bytes, uint32_t* crc);
 

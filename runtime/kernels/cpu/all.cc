@@ -16,6 +16,8 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterCastKernels(kernels);
   cpu::RegisterCheckNumericsKernels(kernels);
   cpu::RegisterCheckpointKernels(kernels);
+  cpu::RegisterRestoreKernels(kernels);
+  cpu::RegisterSaveKernels(kernels);
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);
   cpu::RegisterComplexUnaryKernels(kernels);

@@ -141,9 +141,11 @@ Status ApplyKernel::ApplySparse(KernelContext& ctx, const double* scalars,
   const int64_t num_rows = update.value(0).dim(0);
   TFLEET_ASSIGN_OR_RETURN(const RowIndices rows, RowIndices::Read(ctx.input(indices_), num_rows));
   if (grad.num_elements() == 0) return OkStatus();
-  for (int k = 0; k < num_variables_; ++k) TFLEET_RETURN_IF_ERROR(update.PrepareInPlace(k));
   const int64_t row_elements = grad.num_elements() / grad.dim(0);
   const int64_t row_bytes = row_elements * static_cast<int64_t>(ElementSize(dtype_));
+  for (int k = 0; k < num_variables_; ++k) {
+    TFLEET_RETURN_IF_ERROR(update.PrepareRows(k, rows, row_bytes));
+  }
   const char* grads = static_cast<const char*>(grad.raw());
   rows.ForEach(ctx, row_elements * ns_per_element_, [&](int64_t i, int64_t row) {
     std::array<void*, VariableUpdate::kMaxVariables> out;

@@ -19,6 +19,8 @@ void RegisterBroadcastArgsKernels(KernelRegistry& kernels);
 void RegisterCastKernels(KernelRegistry& kernels);
 void RegisterCheckNumericsKernels(KernelRegistry& kernels);
 void RegisterCheckpointKernels(KernelRegistry& kernels);
+void RegisterRestoreKernels(KernelRegistry& kernels);
+void RegisterSaveKernels(KernelRegistry& kernels);
 void RegisterCompareKernels(KernelRegistry& kernels);
 void RegisterComplexKernels(KernelRegistry& kernels);
 void RegisterComplexUnaryKernels(KernelRegistry& kernels);

@@ -50,11 +50,11 @@ class ScatterKernel : public Kernel {
                  VariableUpdate& update) const {
     const int64_t n = ElementsPerIndex(ctx, update.value(0).shape());
     if (n == 0) return OkStatus();
-    TFLEET_RETURN_IF_ERROR(update.PrepareInPlace(0));
+    const int64_t bytes = n * static_cast<int64_t>(ElementSize(dtype_));
+    TFLEET_RETURN_IF_ERROR(update.PrepareRows(0, rows, bytes));
     char* const base = update.target<char>(0);
     const char* const from = static_cast<const char*>(updates.raw());
     const bool is_scalar = updates.rank() == 0;
-    const int64_t bytes = n * static_cast<int64_t>(ElementSize(dtype_));
     rows.ForEach(ctx, n + 5, [&](int64_t i, int64_t row) {
       loop_(base + row * bytes, is_scalar ? from : from + i * bytes, n, is_scalar);
     });

@@ -1,9 +1,37 @@
 #include "runtime/kernels/cpu/variable_update.h"
 
 #include <algorithm>
+#include <chrono>
 #include <functional>
+#include <thread>
+
+#include "runtime/base/clock.h"
+#include "runtime/kernels/cpu/buffer_snapshot.h"
 
 namespace tensorfleet::cpu {
+namespace {
+
+bool MayOverwrite(const Tensor& value, const RowIndices& rows, int64_t row_bytes) {
+  return value.buffer_is_unique() || BufferSnapshot::MayOverwrite(value, rows, row_bytes);
+}
+
+// A gather holds the table that it reads for some microseconds. To copy a big table because of one
+// would cost far more than waiting for it; nobody can begin to read while the variable is locked.
+// So this waits, at most as long as the copy would take.
+bool ReadersLeave(const Tensor& value, const RowIndices& rows, int64_t row_bytes) {
+  constexpr size_t kBig = 1 << 18;  // less is copied as fast as a reader is waited for
+  constexpr double kCopiedPerNano = 4;
+  if (value.bytes() < kBig) return false;
+  const std::chrono::nanoseconds budget(static_cast<int64_t>(value.bytes() / kCopiedPerNano));
+  const auto deadline = Clock::Real()->NowSteady() + budget;
+  while (Clock::Real()->NowSteady() < deadline) {
+    std::this_thread::sleep_for(std::chrono::microseconds(10));
+    if (MayOverwrite(value, rows, row_bytes)) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 // Which locks are held is known at run time only: the analysis is told to look away in this file.
 
@@ -50,6 +78,15 @@ Status VariableUpdate::PrepareElementwise() ABSL_NO_THREAD_SAFETY_ANALYSIS {
 
 Status VariableUpdate::PrepareInPlace(int i) ABSL_NO_THREAD_SAFETY_ANALYSIS {
   if (value(i).num_elements() == 0) return OkStatus();
+  return variables_[i]->Writable().status();
+}
+
+Status VariableUpdate::PrepareRows(int i, const RowIndices& rows,
+                                   int64_t row_bytes) ABSL_NO_THREAD_SAFETY_ANALYSIS {
+  if (value(i).num_elements() == 0 || MayOverwrite(value(i), rows, row_bytes) ||
+      ReadersLeave(value(i), rows, row_bytes)) {
+    return OkStatus();
+  }
   return variables_[i]->Writable().status();
 }
 

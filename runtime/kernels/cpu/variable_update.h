@@ -4,6 +4,7 @@
 
 #include <array>
 
+#include "runtime/kernels/cpu/row_indices.h"
 #include "runtime/kernels/cpu/variable_lookup.h"
 
 namespace tensorfleet::cpu {
@@ -32,6 +33,9 @@ class VariableUpdate {
   Status PrepareElementwise();
   // Gets variable `i` ready for writing some of its elements: target(i) holds its value.
   Status PrepareInPlace(int i);
+  // The same for these rows only, `row_bytes` each, of what may be a big table: one that is being
+  // saved is not copied, and readers that are about to be done with it are waited for.
+  Status PrepareRows(int i, const RowIndices& rows, int64_t row_bytes);
 
   template <typename T>
   const T* source(int i) const {

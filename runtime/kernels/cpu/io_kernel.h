@@ -1,0 +1,28 @@
+// For kernels that wait for disks: they run on a few threads of their own, so that the device's
+// threads go on with the step, and with other steps, meanwhile.
+#pragma once
+
+#include <functional>
+
+#include "runtime/kernels/kernel.h"
+
+namespace tensorfleet::cpu {
+
+// Runs `work`, which may block on files, soon.
+void RunOnIoThread(std::function<void()> work);
+
+class IoKernel : public AsyncKernel {
+ public:
+  void ComputeAsync(KernelContext& ctx, Done done) const final {
+    RunOnIoThread([this, &ctx, done = std::move(done)] { done(ComputeIo(ctx)); });
+  }
+
+ private:
+  // May block on files. Long work looks at ctx.step().cancellation (CheckCancelled) between pieces.
+  virtual Status ComputeIo(KernelContext& ctx) const = 0;
+};
+
+// Why the step was cancelled; OK while it was not.
+Status CheckCancelled(const KernelContext& ctx);
+
+}  // namespace tensorfleet::cpu
