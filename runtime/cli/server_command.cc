@@ -86,6 +86,8 @@ Status Serve(const ServerFlags& flags) {
   sigaddset(&signals, SIGINT);
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);
   signal(SIGPIPE, SIG_IGN);
+  // A file over the process's limit is an error of the op that writes it, like a full disk.
+  signal(SIGXFSZ, SIG_IGN);
 
   std::unique_ptr<rpc::MetricsServer> metrics;
   if (flags.metrics_port > 0) {
