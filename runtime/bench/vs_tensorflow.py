@@ -55,7 +55,8 @@ class Cluster:
     def __init__(self, jobs, command):
         self.spec = {j: ["localhost:%d" % free_port() for _ in range(n)] for j, n in jobs.items()}
         self.command = command or [sys.executable, "-c", THEIR_SERVER]
-        self.processes = [self._start(j, i) for j, n in jobs.items() for i in range(n)]
+        self.tasks = {(j, i): self._start(j, i) for j, n in jobs.items() for i in range(n)}
+        self.processes = list(self.tasks.values())
         for addresses in self.spec.values():
             for address in addresses:
                 deadline = time.time() + 60
@@ -68,6 +69,13 @@ class Cluster:
         config = {"cluster": self.spec, "task": {"type": job, "index": index}}
         return subprocess.Popen(self.command, env=dict(os.environ, TF_CONFIG=json.dumps(config)),
                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def kill_and_restart(self, job, index):
+        """By SIGKILL; the new one is not waited for."""
+        self.tasks[job, index].kill()
+        self.tasks[job, index].wait()
+        self.tasks[job, index] = self._start(job, index)
+        self.processes.append(self.tasks[job, index])
 
     def target(self, job, index=0):
         return "grpc://" + self.spec[job][index]
@@ -106,9 +114,9 @@ def seconds_per_call(call, at_least=0.4, warm=3):
 QUESTIONS = []
 
 
-def question(name, unit, jobs, smaller=True):
+def question(name, unit, jobs, smaller=True, to=QUESTIONS):
     def add(function):
-        QUESTIONS.append((name, unit, smaller, jobs, function))
+        to.append((name, unit, smaller, jobs, function))
         return function
     return add
 
@@ -278,15 +286,15 @@ def start_up(c):
     return get
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main(questions, description):
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--server", required=True, help="our server's command")
     parser.add_argument("-k", default="", help="only questions whose name contains this")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ours-only", action="store_true", help="leave TensorFlow's servers out")
     args = parser.parse_args()
     print("%-58s %-9s %12s %12s %7s  %s" % ("question", "unit", "TensorFlow", "ours", "ratio", "spread"))
-    for name, unit, smaller, jobs, measure in QUESTIONS:
+    for name, unit, smaller, jobs, measure in questions:
         if args.k not in name:
             continue
         clusters, getters = [], []
@@ -310,4 +318,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    main(QUESTIONS, __doc__)
