@@ -33,10 +33,14 @@ Status CheckArguments(absl::Span<const Output> ys, absl::Span<const Output> xs,
     return InvalidArgument("AddSymbolicGradients was given ", ys.size(), " ys and ", grad_ys.size(),
                            " grad_ys");
   }
-  for (const Output& y : ys) {
-    if (!IsFloating(y.dtype()) && !IsComplex(y.dtype())) {
-      return InvalidArgument("'", y.name(), "' has type ", DTypeName(y.dtype()),
+  for (size_t i = 0; i < ys.size(); ++i) {
+    const DType type = ys[i].dtype();
+    if (!IsFloating(type) && !IsComplex(type)) {
+      return InvalidArgument("'", ys[i].name(), "' has type ", DTypeName(type),
                              ", which has no gradient");
+    }
+    if (IsComplex(type) && (grad_ys.empty() || grad_ys[i].is_absent())) {
+      return InvalidArgument("'", ys[i].name(), "' is complex: its gradient needs a grad_y");
     }
   }
   return OkStatus();

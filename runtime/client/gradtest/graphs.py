@@ -1,0 +1,199 @@
+"""The graphs that gradtest.py differentiates, both ways.
+
+A row is a name, the values of its arguments, and a function from placeholders to one or more results. An argument
+whose value is wrapped in `open_` has a placeholder without a shape; one in `fixed` is no x.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+v1 = tf.compat.v1
+
+
+@dataclass
+class Argument:
+    value: np.ndarray
+    has_shape: bool = True
+    is_x: bool = True
+
+
+@dataclass
+class Row:
+    name: str
+    arguments: list[Argument]
+    build: Callable[..., Any]
+
+
+def values(shape: tuple[int, ...], dtype: str = "float32", low: float = -2, high: float = 2) -> np.ndarray:
+    """Distinct numbers in random order, the same on every run."""
+    rng = np.random.default_rng(sum(ord(c) for c in repr((shape, dtype, low, high))))
+    count = int(np.prod(shape))
+    drawn = low + (high - low) * (np.arange(count) + rng.uniform(0.2, 0.8, count)) / max(1, count)
+    drawn = rng.permutation(drawn).reshape(shape)
+    if dtype.startswith("complex"):
+        drawn = drawn + 1j * rng.uniform(0.2, 1, shape)
+    return drawn.astype(dtype)
+
+
+def row(name: str, build: Callable[..., Any], *arguments: Any, **how: Any) -> Row:
+    made = [a if isinstance(a, Argument) else Argument(values(a, **how)) for a in arguments]
+    return Row(name, made, build)
+
+
+def fixed(value: Any, dtype: Any = np.int32) -> Argument:
+    return Argument(np.asarray(value, dtype), is_x=False)
+
+
+def open_(shape: tuple[int, ...], **how: Any) -> Argument:
+    return Argument(values(shape, **how), has_shape=False)
+
+
+def both(name: str, build: Callable[..., Any], *shapes: tuple[int, ...], **how: Any) -> Iterator[Row]:
+    """With shapes that are known, and that only the step knows."""
+    yield row(name, build, *shapes, **how)
+    yield row(name + ", open shapes", build, *[open_(shape, **how) for shape in shapes])
+
+
+def elementwise() -> Iterator[Row]:
+    math = tf.math
+    for dtype in ("float32", "float64", "complex128"):
+        how = {"dtype": dtype, "low": 0.3, "high": 0.9}
+        for fn in (math.negative, math.reciprocal, math.sign, math.square, math.sqrt, math.rsqrt, math.exp, math.expm1,
+                   math.log, math.log1p, math.sin, math.cos, math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh,
+                   math.tanh, math.asinh, math.atanh, math.sigmoid):
+            yield row("%s %s" % (fn.__name__, dtype), fn, (2, 3), **how)
+        for fn in (math.add, math.subtract, math.multiply, math.divide, math.divide_no_nan, math.pow, math.squared_difference):
+            yield row("%s %s" % (fn.__name__, dtype), fn, (2, 1, 3), (4, 1), **how)
+    # Real ones only: for complex numbers TensorFlow forgets to conjugate.
+    for fn in (math.multiply_no_nan, math.xdivy, math.xlogy):
+        yield row(fn.__name__, fn, (2, 1, 3), (4, 1), low=0.3, high=0.9)
+    for fn in (math.abs, math.erf, math.erfc, math.softplus, tf.nn.softsign, tf.nn.relu, tf.nn.relu6, tf.nn.elu, tf.nn.selu,
+               tf.nn.leaky_relu, math.floor, math.ceil, math.round, math.rint):
+        yield row(fn.__name__, fn, (3, 4))
+    yield row("acosh", math.acosh, (3,), low=1.5, high=3)
+    for fn in (math.add, math.multiply, math.divide, math.pow, math.maximum, math.minimum, math.atan2, math.floormod):
+        yield from both(fn.__name__ + " repeated", fn, (3, 1), (2, 1, 4), low=0.3, high=2)
+        yield from both(fn.__name__ + " scalar", fn, (), (2, 3), low=0.3, high=2)
+    yield from both("where", lambda x, y: v1.where_v2(x > 0, x * y, y), (2, 3), (3,))
+    yield row("old where", lambda x, y: v1.where(x > 0, x * y, y), (5,), (5,))
+    yield row("clip", lambda x: tf.raw_ops.ClipByValue(t=x, clip_value_min=-0.5, clip_value_max=1.0), (6,))
+    for dtype in ("complex64", "complex128"):
+        for fn in (math.real, math.imag, math.angle, math.abs, math.conj):
+            yield row("%s %s" % (fn.__name__, dtype), fn, (3,), dtype=dtype)
+    yield row("complex", lambda x, y: math.real(tf.complex(x, y) ** 2), (2, 1), (3,))
+    yield row("second derivative", lambda x: v1.gradients(math.tanh(x) * math.sigmoid(x), x)[0], (3,))
+    yield row("second derivative of a loss", lambda x: v1.gradients(
+        tf.nn.sparse_softmax_cross_entropy_with_logits(labels=[1, 0], logits=x), x)[0] * x, (2, 3))
+
+
+def matrices() -> Iterator[Row]:
+    for dtype in ("float32", "complex64"):
+        for ta in (False, True):
+            for tb in (False, True):
+                a, b = ((3, 2) if ta else (2, 3)), ((4, 3) if tb else (3, 4))
+                yield row("matmul %s %s %s" % (dtype, ta, tb),
+                          lambda x, y, ta=ta, tb=tb: tf.matmul(x, y, transpose_a=ta, transpose_b=tb), a, b, dtype=dtype)
+                yield row("batch matmul %s %s %s" % (dtype, ta, tb),
+                          lambda x, y, ta=ta, tb=tb: tf.matmul(x, y, adjoint_a=ta, adjoint_b=tb), (2,) + a, (2,) + b,
+                          dtype=dtype)
+    yield from both("matmul of repeated batches", tf.matmul, (3, 1, 2, 3), (2, 3, 2))
+    yield row("tensordot", lambda x, y: tf.tensordot(x, y, [[2], [0]]), (2, 3, 4), (4, 2))
+    for fn in (tf.linalg.diag, tf.linalg.diag_part, tf.linalg.tensor_diag, lambda x: tf.linalg.band_part(x, 1, 0)):
+        yield row(getattr(fn, "__name__", "band_part"), fn, (3, 3))
+    yield row("diagonals", lambda x: tf.linalg.diag(x, k=(0, 1)), (2, 3))
+    yield row("parts of diagonals", lambda x: tf.linalg.diag_part(x, k=(-1, 1)), (3, 4))
+    yield row("set diagonals", lambda x, y: tf.linalg.set_diag(x, y, k=(0, 1)), (3, 4), (2, 3))
+
+
+def reductions() -> Iterator[Row]:
+    for fn in (v1.reduce_sum, v1.reduce_mean, v1.reduce_max, v1.reduce_min, v1.reduce_prod, tf.math.reduce_euclidean_norm,
+               v1.reduce_logsumexp, tf.math.reduce_variance, tf.math.reduce_std):
+        for axis, keep in ((None, False), (1, False), ((0, -1), True)):
+            yield from both("%s of %s" % (fn.__name__, axis),
+                            lambda x, fn=fn, axis=axis, keep=keep: fn(x, axis=axis, keepdims=keep), (2, 3, 2), low=0.3)
+    yield row("max with equals", lambda x: v1.reduce_max(x, axis=1), Argument(np.array([[1, 2, 2], [3, 3, 3]], "float32")))
+    for fn in (tf.cumsum, tf.math.cumprod):
+        for exclusive in (False, True):
+            yield row("%s %s" % (fn.__name__, exclusive),
+                      lambda x, fn=fn, exclusive=exclusive: fn(x, axis=1, exclusive=exclusive, reverse=True), (2, 3), low=0.3)
+    yield row("l2 loss", tf.nn.l2_loss, (2, 3))
+
+
+def arrays() -> Iterator[Row]:
+    yield from both("reshape", lambda x: tf.reshape(x, [3, -1]), (2, 3))
+    yield from both("expand and squeeze", lambda x: tf.squeeze(tf.expand_dims(x, 1) ** 2, [1]), (2, 3))
+    yield row("transpose", lambda x: tf.transpose(x, [2, 0, 1]), (2, 3, 4))
+    yield row("adjoint", lambda x: tf.linalg.adjoint(x), (2, 3), dtype="complex64")
+    yield row("reverse", lambda x: tf.reverse(x, [1]), (2, 3))
+    yield row("reverse sequence", lambda x: tf.reverse_sequence(x, [2, 3], seq_axis=1), (2, 3))
+    yield row("roll", lambda x: tf.roll(x, [1, 2], [0, 1]), (3, 4))
+    yield from both("tile", lambda x: tf.tile(x, [3, 2]), (2, 3))
+    yield from both("broadcast", lambda x: tf.broadcast_to(x, [3, 2, 4]), (2, 1))
+    yield row("fill", lambda x: tf.fill([2, 3], x), ())
+    yield row("pad", lambda x: tf.pad(x, [[1, 0], [2, 1]]), (2, 3))
+    yield row("pad with a value", lambda x: tf.pad(x, [[1, 0], [2, 1]], constant_values=3), (2, 3))
+    for mode in ("REFLECT", "SYMMETRIC"):
+        yield row("pad " + mode, lambda x, mode=mode: tf.pad(x, [[1, 0], [2, 1]], mode) ** 2, (2, 3))
+    yield row("space to batch", lambda x: tf.space_to_batch_nd(x, [2], [[1, 1]]), (1, 4, 1))
+    yield row("batch to space", lambda x: tf.raw_ops.BatchToSpaceND(input=x, block_shape=[2], crops=[[1, 0]]), (2, 3, 1))
+    yield row("space to depth", lambda x: tf.nn.space_to_depth(x, 2), (1, 2, 4, 1))
+    yield row("depth to space", lambda x: tf.nn.depth_to_space(x, 2), (1, 1, 2, 4))
+    yield row("cast", lambda x: tf.cast(tf.cast(x, tf.float64) ** 2, tf.float32), (3,))
+    yield row("to int and back", lambda x: tf.cast(tf.cast(x, tf.int32), tf.float32) * x, (3,))
+    yield row("stop", lambda x: tf.stop_gradient(x) * x, (3,))
+    yield row("identities", lambda x: tf.identity_n([x, tf.identity(x)]), (3,))
+    yield row("add_n", lambda x, y: tf.add_n([x, y, x]), (3,), (3,))
+    yield from both("concat", lambda x, y: tf.concat([x, y, x], -1) ** 2, (2, 1), (2, 3))
+    yield from both("stack", lambda x, y: tf.stack([x, y], 1) ** 2, (2, 3), (2, 3))
+    yield row("unstack", lambda x: tf.unstack(x, 3, 1)[1] ** 2, (2, 3))
+    yield row("split", lambda x: tf.split(x, 3, 1)[0] ** 2, (2, 6))
+    yield row("split by sizes", lambda x: [p ** 2 for p in tf.split(x, [1, 3, 2], 1)], (2, 6))
+
+
+def picks() -> Iterator[Row]:
+    yield from both("slice", lambda x: tf.slice(x, [1, 1], [-1, 2]) ** 2, (3, 4))
+    yield from both("strided slice", lambda x: x[tf.newaxis, 1, ::-2] ** 2, (3, 4))
+    yield from both("gather", lambda x: tf.gather(x, [2, 0, 2]) ** 2, (3, 2))
+    for axis, batch_dims in ((1, 0), (-1, 0), (1, 1), (2, 1)):
+        yield row("gather %d %d" % (axis, batch_dims), lambda x, a=axis, b=batch_dims: tf.gather(
+            x, [[1, 0], [1, 1]], axis=a, batch_dims=b) ** 2, (2, 3, 3))
+    yield row("gather twice", lambda x: [tf.gather(x, [2, 0]), tf.gather(x, [2]) ** 2], (3, 2))
+    yield row("gather and all", lambda x: [tf.gather(x, [2, 0]), x ** 2], (3, 2))
+    yield row("embedding lookup", lambda x, y: tf.nn.embedding_lookup([x, y], [[0, 3], [1, 1]]) ** 2, (2, 3), (2, 3))
+    yield row("gather_nd", lambda x: tf.gather_nd(x, [[2, 1], [0, 0]]) ** 2, (3, 2))
+    yield row("gather_nd of rows", lambda x: tf.gather_nd(x, [[2], [0], [2]]) ** 2, (3, 2))
+    yield row("scatter_nd", lambda x: tf.scatter_nd([[3], [0], [3]], x, [4, 2]) ** 2, (3, 2))
+    for fn in (tf.tensor_scatter_nd_update, tf.tensor_scatter_nd_add, tf.tensor_scatter_nd_sub):
+        yield row(fn.__name__, lambda x, y, fn=fn: fn(x, [[3], [0]], y) ** 2, (4, 2), (2, 2))
+    yield row("dynamic partition", lambda x: [p ** 2 for p in tf.dynamic_partition(x, [1, 0, 1, 2], 3)], (4, 2))
+    yield row("dynamic stitch", lambda x, y: tf.dynamic_stitch([1, [2, 0]], [x, y]) ** 2, (2,), (2, 2))
+    yield row("boolean mask", lambda x: tf.boolean_mask(x, x > 0) ** 2, (4, 2))
+    yield row("top_k", lambda x: tf.nn.top_k(x, 2)[0] ** 2, (2, 4))
+
+
+def losses() -> Iterator[Row]:
+    nn = tf.nn
+    yield row("bias add", lambda x, b: nn.bias_add(x, b) ** 2, (2, 3), (3,))
+    yield row("softmax", lambda x: nn.softmax(x) ** 2, (2, 3))
+    yield row("log softmax", lambda x: nn.log_softmax(x) ** 2, (2, 3))
+    yield row("cross entropy", lambda x, y: nn.softmax_cross_entropy_with_logits(
+        labels=nn.softmax(y), logits=x) ** 2, (2, 3), (2, 3))
+    yield from both("sparse cross entropy", lambda x: nn.sparse_softmax_cross_entropy_with_logits(
+        labels=[1, 0], logits=x) ** 2, (2, 3))
+    yield row("sigmoid cross entropy", lambda x, y: nn.sigmoid_cross_entropy_with_logits(labels=y, logits=x), (3,), (3,))
+    yield row("moments", lambda x: nn.moments(x, [0]), (4, 3))
+    yield row("layer norm", lambda x, s: (x - tf.reduce_mean(x, 1, keepdims=True)) * tf.math.rsqrt(
+        tf.math.reduce_variance(x, 1, keepdims=True) + 1e-3) * s, (3, 4), (4,))
+    yield row("a perceptron", lambda x, w, b, v: nn.sparse_softmax_cross_entropy_with_logits(
+        labels=[1, 0, 1], logits=tf.matmul(nn.relu(nn.bias_add(tf.matmul(x, w), b)), v)), (3, 4), (4, 5), (5,), (5, 2))
+
+
+def table() -> Iterator[Row]:
+    for family in (elementwise, matrices, reductions, arrays, picks, losses):
+        yield from family()
