@@ -11,6 +11,7 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterCheckpointOps(ops);
   RegisterComplexOps(ops);
   RegisterControlFlowOps(ops);
+  RegisterConvOps(ops);
   RegisterDiagOps(ops);
   RegisterFileOps(ops);
   RegisterFillOps(ops);
@@ -19,14 +20,18 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterJoinOps(ops);
   RegisterMatMulOps(ops);
   RegisterNnOps(ops);
+  RegisterNormalizationOps(ops);
+  RegisterPoolOps(ops);
   RegisterQueueOps(ops);
   RegisterRandomOps(ops);
   RegisterRearrangeOps(ops);
   RegisterReductionOps(ops);
+  RegisterSegmentOps(ops);
   RegisterSelectionOps(ops);
   RegisterShapeOps(ops);
   RegisterSliceOps(ops);
   RegisterSpaceOps(ops);
+  RegisterSparseOps(ops);
   RegisterStackOps(ops);
   RegisterStringOps(ops);
   RegisterSummaryOps(ops);

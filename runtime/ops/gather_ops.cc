@@ -110,6 +110,24 @@ Status UniqueShape(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status UniqueSlicesShape(ShapeContext& ctx) {
+  PartialShape y = ctx.input(0);
+  const auto axes = shapes::ConstantIntegers(ctx, 1);
+  std::optional<int> axis;
+  if (y.has_rank() && axes && axes->size() <= 1) {
+    axis = shapes::Normalized(axes->empty() ? 0 : axes->front(), y.rank());
+  }
+  const int64_t slices = axis ? y.dim(*axis) : kOpen;
+  if (y.has_rank()) {
+    y = axis ? y : PartialShape::UnknownOfRank(y.rank());
+    if (axis) y.set_dim(*axis, kOpen);
+  }
+  ctx.set_output(0, std::move(y));
+  ctx.set_output(1, VectorOf(slices));
+  if (ctx.num_outputs() == 3) ctx.set_output(2, VectorOf(kOpen));
+  return OkStatus();
+}
+
 Status UnknownVectors(ShapeContext& ctx) {
   for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, VectorOf(kOpen));
   return OkStatus();
@@ -222,6 +240,18 @@ void RegisterSets(OpRegistry& ops) {
               .Attr("out_idx: {int32, int64} = DT_INT32")
               .Shape(UniqueShape)
               .Doc("Like Unique, and how often each element appears."));
+  for (const bool counts : {false, true}) {
+    OpSchemaBuilder op(counts ? "UniqueWithCountsV2" : "UniqueV2");
+    op.Input("x: T").Input("axis: Taxis").Output("y: T").Output("idx: out_idx");
+    if (counts) op.Output("count: out_idx");
+    ops.Add(op.Attr("T: type")
+                .Attr("Taxis: {int32, int64} = DT_INT64")
+                .Attr("out_idx: {int32, int64} = DT_INT32")
+                .Shape(UniqueSlicesShape)
+                .Doc("The distinct slices along an axis in the order of their first appearance, "
+                     "for each slice the number of its like and, with counts, how often each "
+                     "appears. Without an axis x must be a vector."));
+  }
   ops.Add(OpSchemaBuilder("ListDiff")
               .Input("x: T")
               .Input("y: T")

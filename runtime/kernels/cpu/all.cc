@@ -10,6 +10,8 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterAddNKernels(kernels);
   cpu::RegisterArgExtremeKernels(kernels);
   cpu::RegisterArithmeticKernels(kernels);
+  cpu::RegisterAvgPoolKernels(kernels);
+  cpu::RegisterBatchNormKernels(kernels);
   cpu::RegisterBiasKernels(kernels);
   cpu::RegisterBitwiseKernels(kernels);
   cpu::RegisterBroadcastArgsKernels(kernels);
@@ -23,7 +25,10 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterComplexUnaryKernels(kernels);
   cpu::RegisterConstantKernels(kernels);
   cpu::RegisterControlFlowKernels(kernels);
+  cpu::RegisterConvGradKernels(kernels);
+  cpu::RegisterConvKernels(kernels);
   cpu::RegisterCrossEntropyKernels(kernels);
+  cpu::RegisterDepthwiseConvKernels(kernels);
   cpu::RegisterDiagKernels(kernels);
   cpu::RegisterDivisionKernels(kernels);
   cpu::RegisterExtremeKernels(kernels);
@@ -35,9 +40,11 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterIdentityKernels(kernels);
   cpu::RegisterJoinKernels(kernels);
   cpu::RegisterLoggingKernels(kernels);
+  cpu::RegisterLrnKernels(kernels);
   cpu::RegisterMatMulKernels(kernels);
   cpu::RegisterMathBinaryKernels(kernels);
   cpu::RegisterMathUnaryKernels(kernels);
+  cpu::RegisterMaxPoolKernels(kernels);
   cpu::RegisterOptimizerKernels(kernels);
   cpu::RegisterPadKernels(kernels);
   cpu::RegisterPartitionKernels(kernels);
@@ -50,6 +57,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterScanKernels(kernels);
   cpu::RegisterScatterNdKernels(kernels);
   cpu::RegisterScatterVariableKernels(kernels);
+  cpu::RegisterSegmentKernels(kernels);
   cpu::RegisterSelectKernels(kernels);
   cpu::RegisterSequenceKernels(kernels);
   cpu::RegisterShapeKernels(kernels);
@@ -57,6 +65,10 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSliceKernels(kernels);
   cpu::RegisterSoftmaxKernels(kernels);
   cpu::RegisterSpaceKernels(kernels);
+  cpu::RegisterSparseEditKernels(kernels);
+  cpu::RegisterSparseMathKernels(kernels);
+  cpu::RegisterSparseSegmentKernels(kernels);
+  cpu::RegisterSparseToDenseKernels(kernels);
   cpu::RegisterSplitKernels(kernels);
   cpu::RegisterStackKernels(kernels);
   cpu::RegisterStatelessRandomKernels(kernels);

@@ -7,6 +7,27 @@
 
 namespace tensorfleet::cpu {
 
+// Calls body(i, rows[i]) for every i where rows[i] is not negative; for one row in ascending order
+// of i. `cost` of one call in nanoseconds.
+template <typename Body>
+void ForEachRow(const KernelContext& ctx, absl::Span<const int64_t> rows, int64_t cost,
+                const Body& body) {
+  constexpr int64_t kShards = 16, kWorthSharing = 50'000;
+  const int64_t size = static_cast<int64_t>(rows.size());
+  if (size * cost < kWorthSharing) {
+    for (int64_t i = 0; i < size; ++i) {
+      if (rows[i] >= 0) body(i, rows[i]);
+    }
+    return;
+  }
+  ParallelFor(ctx, kShards, size * cost / kShards, [&](int64_t begin, int64_t end) {
+    for (int64_t i = 0; i < size; ++i) {
+      const int64_t shard = rows[i] % kShards;
+      if (rows[i] >= 0 && shard >= begin && shard < end) body(i, rows[i]);
+    }
+  });
+}
+
 class RowIndices {
  public:
   // Reads int32 or int64 `indices` of any shape.
@@ -26,21 +47,10 @@ class RowIndices {
     for (int64_t i = 0; i < size(); ++i) rows_[i] += i / per_batch * rows_per_batch;
   }
 
-  // Calls body(i, rows[i]) for every i; for one row in ascending order of i. `cost` of one call in
-  // nanoseconds.
+  // Calls body(i, rows[i]) for every i, as ForEachRow does.
   template <typename Body>
   void ForEach(const KernelContext& ctx, int64_t cost, const Body& body) const {
-    constexpr int64_t kShards = 16, kWorthSharing = 50'000;
-    if (size() * cost < kWorthSharing) {
-      for (int64_t i = 0; i < size(); ++i) body(i, rows_[i]);
-      return;
-    }
-    ParallelFor(ctx, kShards, size() * cost / kShards, [&](int64_t begin, int64_t end) {
-      for (int64_t i = 0; i < size(); ++i) {
-        const int64_t shard = rows_[i] % kShards;
-        if (shard >= begin && shard < end) body(i, rows_[i]);
-      }
-    });
+    ForEachRow(ctx, rows_, cost, body);
   }
 
  private:

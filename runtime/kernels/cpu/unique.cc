@@ -7,7 +7,9 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/string_view.h"
 #include "runtime/kernels/cpu/elements.h"
+#include "runtime/kernels/cpu/gather.h"
 #include "runtime/kernels/cpu/index_input.h"
+#include "runtime/kernels/cpu/sparse_input.h"
 #include "runtime/kernels/kernel_registry.h"
 
 namespace tensorfleet::cpu {
@@ -101,33 +103,50 @@ void Classify(const Tensor& x, Classes* classes) {
   }
 }
 
-// The elements of `x` at `positions`.
-StatusOr<Tensor> Pick(const Tensor& x, absl::Span<const int64_t> positions) {
-  TFLEET_ASSIGN_OR_RETURN(
-      Tensor out, Tensor::Allocate(x.dtype(), Shape({static_cast<int64_t>(positions.size())})));
-  VisitElement(x.dtype(), [&](auto tag) {
-    using E = typename decltype(tag)::Type;
-    const E* from = ElementsOf<E>(x);
-    E* to = MutableElementsOf<E>(out);
-    for (const int64_t i : positions) *to++ = from[i];
-  });
-  return out;
+// From the classes of elements those of the slices along `axis`, which are equal when all of their
+// elements are.
+Classes OfSlices(const Classes& elements, const Shape& shape, int axis) {
+  const int64_t slices = shape.dim(axis);
+  const int64_t outer = shape.SubShape(0, axis).num_elements();
+  const int64_t inner = shape.SubShape(axis + 1, shape.rank()).num_elements();
+  Classes classes;
+  absl::flat_hash_map<std::vector<int64_t>, int64_t> numbers;
+  for (int64_t slice = 0; slice < slices; ++slice) {
+    std::vector<int64_t> key;
+    for (int64_t i = 0; i < outer * inner; ++i) {
+      key.push_back(elements.of[(i / inner * slices + slice) * inner + i % inner]);
+    }
+    const int64_t next = static_cast<int64_t>(classes.first.size());
+    const int64_t number = numbers.emplace(std::move(key), next).first->second;
+    if (number == next) classes.first.push_back(slice);
+    classes.of.push_back(number);
+  }
+  return classes;
 }
 
-// Unique and UniqueWithCounts.
+// Unique and UniqueWithCounts, of elements or, in their second versions, of slices along an axis.
 class Unique final : public Kernel {
  public:
-  explicit Unique(KernelInit& init) { init.Get("out_idx", &index_type_); }
+  explicit Unique(KernelInit& init) : has_axis_(init.node().num_inputs() == 2) {
+    init.Get("out_idx", &index_type_);
+  }
   Status Compute(KernelContext& ctx) const override {
     const Tensor& x = ctx.input(0);
-    if (x.rank() != 1) return InvalidArgument("unique expects a 1D vector.");
+    int axis = 0;
+    if (has_axis_ && ctx.input(1).num_elements() > 0) {
+      TFLEET_ASSIGN_OR_RETURN(axis, AxisOf(ctx));
+    } else if (x.rank() != 1) {
+      return InvalidArgument("unique expects a 1D vector.");
+    }
     Classes classes;
     const bool known = VisitKeyed(
         x.dtype(), [&](auto tag) { Classify<typename decltype(tag)::Type>(x, &classes); });
     if (!known) {
       return Unimplemented(ctx.node().op(), " is not available for type ", DTypeName(x.dtype()));
     }
-    TFLEET_ASSIGN_OR_RETURN(Tensor y, Pick(x, classes.first));
+    if (x.rank() != 1) classes = OfSlices(classes, x.shape(), axis);
+    TFLEET_ASSIGN_OR_RETURN(const Tensor picked, IntegerVector(DType::kInt64, classes.first));
+    TFLEET_ASSIGN_OR_RETURN(Tensor y, GatherAlong(ctx, x, picked, axis, 0));
     TFLEET_ASSIGN_OR_RETURN(Tensor index, IntegerVector(index_type_, classes.of));
     if (ctx.num_outputs() == 3) {
       std::vector<int64_t> counts(classes.first.size(), 0);
@@ -141,6 +160,21 @@ class Unique final : public Kernel {
   }
 
  private:
+  static StatusOr<int> AxisOf(const KernelContext& ctx) {
+    const Tensor& axis = ctx.input(1);
+    if (axis.num_elements() != 1) {
+      return InvalidArgument("axis does not support input tensors larger than 1 elements");
+    }
+    const int64_t wanted = IntegerAt(axis, 0);
+    const int rank = ctx.input(0).rank();
+    const int64_t found = NormalizedAxis(wanted, rank);
+    if (found < 0) {
+      return InvalidArgument("axis has to be between [0, ", rank, "), but is ", wanted);
+    }
+    return static_cast<int>(found);
+  }
+
+  const bool has_axis_;
   DType index_type_ = DType::kInt32;
 };
 
@@ -170,7 +204,7 @@ class ListDiff final : public Kernel {
     const bool known = VisitKeyed(
         x.dtype(), [&](auto tag) { Difference<typename decltype(tag)::Type>(x, y, &kept); });
     if (!known) return Unimplemented("ListDiff is not available for type ", DTypeName(x.dtype()));
-    TFLEET_ASSIGN_OR_RETURN(Tensor out, Pick(x, kept));
+    TFLEET_ASSIGN_OR_RETURN(Tensor out, PickEntries(x, kept));
     TFLEET_ASSIGN_OR_RETURN(Tensor index, IntegerVector(index_type_, kept));
     ctx.SetOutput(0, std::move(out));
     ctx.SetOutput(1, std::move(index));
@@ -184,8 +218,9 @@ class ListDiff final : public Kernel {
 }  // namespace
 
 void RegisterUniqueKernels(KernelRegistry& kernels) {
-  kernels.Add<Unique>("Unique", kCpu);
-  kernels.Add<Unique>("UniqueWithCounts", kCpu);
+  for (const char* op : {"Unique", "UniqueWithCounts", "UniqueV2", "UniqueWithCountsV2"}) {
+    kernels.Add<Unique>(op, kCpu);
+  }
   kernels.Add<ListDiff>("ListDiff", kCpu);
 }
 
