@@ -209,6 +209,11 @@ const std::vector<Flag>& Table() {
            "file with TFJobs (YAML or JSON, - for standard input): print what would be done for "
            "them, without a cluster, and exit",
            &Flags::dry_run),
+      Bool(
+          "self-check", "false",
+          "ask the API server whether it takes a good TFJob and, unless --webhook=false, refuses a "
+          "bad one; store nothing, and exit",
+          &Flags::self_check),
       Bool("version", "false", "print the version and exit", &Flags::version),
       Bool("help", "false", "print this and exit", &Flags::help),
   };

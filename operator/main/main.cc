@@ -5,9 +5,11 @@
 #include <iostream>
 #include <sstream>
 
+#include "operator/k8s/http_transport.h"
 #include "operator/main/dry_run.h"
 #include "operator/main/flags.h"
 #include "operator/main/operator_process.h"
+#include "operator/main/self_check.h"
 #include "operator/main/version.h"
 #include "runtime/base/clock.h"
 
@@ -38,6 +40,25 @@ int PrintDryRun(const Flags& flags) {
   return 0;
 }
 
+// How long a new installation may take until its webhook is known to the API server.
+constexpr std::chrono::seconds kSelfCheckPatience{30};
+
+int RunSelfCheck(const Flags& flags) {
+  const auto config = k8s::FindClusterConfig(flags.kubeconfig, flags.context, Clock::Real());
+  if (!config.ok()) return Fail(config.status());
+  const auto transport = k8s::MakeHttpTransport(*config);
+  if (!transport.ok()) return Fail(transport.status());
+  k8s::Client client(transport->get(), nullptr);
+  std::string ns = flags.ns.empty() ? config->namespace_ : flags.ns;
+  if (ns.empty()) ns = "default";
+  const bool webhook = flags.webhook != "false";
+  const Status checked = SelfCheckWithin(client, ns, webhook, kSelfCheckPatience);
+  if (!checked.ok()) return Fail(checked);
+  std::printf("TFJobs are taken in namespace %s%s\n", ns.c_str(),
+              webhook ? ", and bad ones refused" : "");
+  return 0;
+}
+
 int Main(const std::vector<std::string>& args) {
   const auto flags = ParseFlags(args);
   if (!flags.ok()) return Fail(flags.status());
@@ -50,6 +71,7 @@ int Main(const std::vector<std::string>& args) {
     return 0;
   }
   if (!flags->dry_run.empty()) return PrintDryRun(*flags);
+  if (flags->self_check) return RunSelfCheck(*flags);
   return RunOperator(*flags);
 }
 
