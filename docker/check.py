@@ -7,6 +7,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -67,7 +68,7 @@ def faults_of_run(root, kind):
     if os.geteuid() != 0:
         print("  not root: the program was not started inside the image")
         return
-    command = ["chroot", "--userspec=65532:65532", str(root), "/" + PROGRAMS[kind], "--help"]
+    command = [shutil.which("chroot") or "/usr/sbin/chroot", "--userspec=65532:65532", str(root), "/" + PROGRAMS[kind], "--help"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, env={}, check=False)
     if done.returncode != 0 or "tensorfleet" not in done.stdout:
         yield f"--help ends with {done.returncode}: {done.stderr.strip()}"

@@ -4,6 +4,7 @@ import datetime
 import hashlib
 import json
 import re
+import urllib.parse
 
 import packages
 
@@ -38,7 +39,7 @@ def _package(name, version, source, architecture):
         "externalRefs": [{
             "referenceCategory": "PACKAGE-MANAGER",
             "referenceType": "purl",
-            "referenceLocator": f"pkg:deb/debian/{name}@{version}?arch={architecture}&distro=debian-12",
+            "referenceLocator": f"pkg:deb/debian/{urllib.parse.quote(name)}@{urllib.parse.quote(version)}?arch={architecture}&distro=debian-12",
         }],
     }
     if licences:

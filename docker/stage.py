@@ -103,6 +103,10 @@ def main():
     for package in sorted(shipped | linked):
         copy(f"/usr/share/doc/{package}/copyright", libraries / f"usr/share/doc/{package}/copyright")
 
+    # Debian's copyright files point to these for the licences' full texts.
+    for text in sorted(pathlib.Path("/usr/share/common-licenses").iterdir()):
+        copy(text.resolve(), libraries / "usr/share/common-licenses" / text.name)
+
     for path in args.program:
         target = program / "usr/bin" / pathlib.Path(path).name
         copy(path, target, 0o755)
