@@ -7,9 +7,8 @@ import sys
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
-from harness import chart, evidence, kube  # noqa: E402
-
 pytest.register_assert_rewrite("harness")
+from harness import chart, evidence, kube  # noqa: E402
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -15,7 +15,7 @@ def test_a_job_trains(ns):
     # The trainer's last words; it fails itself when the loss has not come down.
     logs, _ = client.get_job_logs("linear", ns)
     assert list(logs) == ["linear-chief-0"]
-    losses = [float(x) for x in re.findall(r"loss (\S+)", logs["linear-chief-0"])]
+    losses = [float(x) for x in re.findall(r"^step .* loss (\S+)$", logs["linear-chief-0"], re.M)]
     assert len(losses) >= 3 and losses[-1] < 0.001 < losses[0]
 
     # Its ops ran where their variables live, and found each other by name.

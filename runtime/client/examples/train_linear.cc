@@ -88,7 +88,12 @@ StatusOr<std::unique_ptr<Replica>> MakeReplica(int worker, const std::string& ta
                           ops::ApplyGradientDescent(ps.Named("update_b"), b, rate, grad_b).op()});
   TFLEET_RETURN_IF_ERROR(replica->root.status());
   replica->data = MakeHalf(worker);
-  TFLEET_ASSIGN_OR_RETURN(replica->session, Session::Open(target));
+  // A cluster may name tasks that serve nothing, such as the chief that runs this program: the
+  // session is not to wait for them.
+  tensorflow::ConfigProto config;
+  config.add_device_filters("/job:ps");
+  config.add_device_filters("/job:worker");
+  TFLEET_ASSIGN_OR_RETURN(replica->session, Session::Open(target, config));
   return replica;
 }
 
