@@ -20,14 +20,8 @@ class Births:
         return self
 
     def _read(self):
-        decoder, text = json.JSONDecoder(), ""
-        for line in self._process.stdout:
-            text += line
-            if not line.startswith("}"):
-                continue
-            event, _ = decoder.raw_decode(text)
-            text = ""
-            meta = event["object"]["metadata"]
+        for line in self._process.stdout:  # an event a line
+            meta = json.loads(line)["object"]["metadata"]
             self.uids[meta["name"]].add(meta["uid"])
 
     def __exit__(self, *_):

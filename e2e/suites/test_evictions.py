@@ -7,12 +7,12 @@ from harness.kube import KubectlError, create, get, kubectl, until
 
 
 def replaced(name, ns, old, count):
-    """The job's pods, once all of `old` have successors that run."""
+    """The job's pods, once all of them run and none is one of `old`."""
 
     def there():
         now = jobs.pods(name, ns)
-        fresh = {n for n, p in now.items() if jobs.uid(p) not in old and p["status"]["phase"] == "Running"}
-        return now if len(fresh) == len(old) and len(now) == count else None
+        run = all(p["status"]["phase"] == "Running" for p in now.values())
+        return now if run and len(now) == count and not old & {jobs.uid(p) for p in now.values()} else None
 
     return until(f"{len(old)} pods of {name} are replaced", there, 90)
 
