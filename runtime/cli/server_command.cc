@@ -36,7 +36,8 @@ Examples:
   TF_CONFIG='{"cluster": {"local": ["localhost:2222"]}, "task": {"type": "local", "index": 0}}' tensorfleet server
 
 A server may start before its peers: sessions wait for them, and the log says for whom.
-SIGTERM and SIGINT end it: running steps may finish within --drain_deadline, then it exits with 0.)";
+SIGTERM and SIGINT end it, and so does the job's chief when it has finished (tensorfleet train, or a Drain request):
+running steps may finish within --drain_deadline, then it exits with 0.)";
 
 struct ServerFlags {
   ClusterFlags cluster;
@@ -46,6 +47,7 @@ struct ServerFlags {
   int threads = 0;
   std::string dump_dir;
   std::string default_placement = "first-job";
+  bool ignore_drain = false;
 };
 
 const char* Env(const char* name) { return std::getenv(name); }
@@ -75,6 +77,12 @@ Status Serve(const ServerFlags& flags) {
   options.kernels = &CpuKernels();
   options.compute_threads = flags.threads;
   options.dump_dir = flags.dump_dir;
+  if (!flags.ignore_drain) {
+    options.on_drain = [](const std::string& from, const std::string& reason) {
+      LogInfo("Asked to leave", {{"by", from}, {"why", reason}});
+      ::kill(::getpid(), SIGTERM);
+    };
+  }
   if (!flags.dump_dir.empty() && ::access(flags.dump_dir.c_str(), W_OK) != 0) {
     return InvalidArgument("--dump_graph: ", flags.dump_dir,
                            " is not a folder that can be written to");
@@ -142,6 +150,8 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
                    "Seconds that running steps have after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
+  command->add_flag("--ignore_drain", flags->ignore_drain,
+                    "Stay when the job's chief says that the job has finished");
   command->add_option(
       "--dump_graph", flags->dump_dir,
       "Folder that gets each session's graph as text before placing, placed, pruned and rewritten");

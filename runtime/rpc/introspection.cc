@@ -14,8 +14,8 @@
 namespace tensorfleet::rpc {
 namespace {
 
-constexpr const char* kServices[] = {"tensorflow.MasterService", "tensorflow.WorkerService",
-                                     "grpc.health.v1.Health",
+constexpr const char* kServices[] = {"tensorfleet.ControlService", "tensorflow.MasterService",
+                                     "tensorflow.WorkerService", "grpc.health.v1.Health",
                                      "grpc.reflection.v1alpha.ServerReflection"};
 constexpr int kServing = 1, kNotServing = 2;
 

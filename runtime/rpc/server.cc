@@ -16,6 +16,7 @@
 #include "runtime/base/timer_queue.h"
 #include "runtime/device/device_name.h"
 #include "runtime/rpc/channels.h"
+#include "runtime/rpc/control_service.h"
 #include "runtime/rpc/introspection.h"
 #include "runtime/rpc/master_service.h"
 #include "runtime/rpc/poll_set.h"
@@ -36,7 +37,7 @@ struct Server::State {
   std::unique_ptr<Worker> worker;
   std::unique_ptr<Master> master;
   Health health;
-  std::unique_ptr<RawService> master_service, worker_service, health_service;
+  std::unique_ptr<RawService> master_service, worker_service, health_service, control_service;
   std::unique_ptr<StreamMethods> streams;
   std::unique_ptr<grpc::Server> server;
   bool is_stopped = false;
@@ -116,6 +117,8 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.worker_service = MakeWorkerService(s.worker.get(), &s.polls);
   builder.RegisterService(s.master_service.get());
   builder.RegisterService(s.worker_service.get());
+  s.control_service = MakeControlService(s.worker->task(), s.options.on_drain);
+  builder.RegisterService(s.control_service.get());
   s.health_service = MakeHealthService(&s.health);
   s.streams = std::make_unique<StreamMethods>(&s.health);
   builder.RegisterService(s.health_service.get());
@@ -132,6 +135,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.polls = std::make_unique<PollSet>(std::move(queue), PollThreads(options));
   s.master_service->Start(server_queue);
   s.worker_service->Start(server_queue);
+  s.control_service->Start(server_queue);
   s.health_service->Start(server_queue);
   s.streams->Start(server_queue);
   s.target = absl::StrCat("grpc://localhost:", s.port);

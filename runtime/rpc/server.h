@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -33,6 +34,9 @@ struct ServerOptions {
   std::string dump_dir;     // where graphs are written before and after placing; empty: nowhere
   int compute_threads = 0;  // 0: as many as the machine has cores
   int poll_threads = 0;     // 0: a few
+  // Called when another task asks this one to leave because the job has ended; must not block.
+  // Null: such requests are refused.
+  std::function<void(const std::string& from_task, const std::string& reason)> on_drain;
 };
 
 class Server {
