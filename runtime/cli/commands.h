@@ -8,8 +8,9 @@ class App;
 
 namespace tensorfleet::cli {
 
-// Exit codes: 0 fine, 1 failed, 2 wrong use.
+// Exit codes: 0 fine, 1 failed, 2 wrong use; `train` has more.
 void AddServerCommand(CLI::App* app, int* exit_code);
+void AddTrainCommand(CLI::App* app, int* exit_code);
 void AddOpsCommand(CLI::App* app, int* exit_code);
 void AddVersionCommand(CLI::App* app, int* exit_code);
 

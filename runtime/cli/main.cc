@@ -7,6 +7,7 @@ int main(int argc, char** argv) {
   app.require_subcommand(1);
   int exit_code = 0;
   tensorfleet::cli::AddServerCommand(&app, &exit_code);
+  tensorfleet::cli::AddTrainCommand(&app, &exit_code);
   tensorfleet::cli::AddOpsCommand(&app, &exit_code);
   tensorfleet::cli::AddVersionCommand(&app, &exit_code);
   CLI11_PARSE(app, argc, argv);

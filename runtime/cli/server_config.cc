@@ -75,7 +75,8 @@ Status CheckBind(const std::string& bind) {
 }  // namespace
 
 StatusOr<rpc::ServerOptions> ServerConfigFrom(const ClusterFlags& flags,
-                                              const char* (*env)(const char* name)) {
+                                              const char* (*env)(const char* name),
+                                              bool needs_entry) {
   rpc::ServerOptions options;
   const char* const def_file = env("TF_SERVER_DEF_FILE");
   const char* const tf_config = env("TF_CONFIG");
@@ -107,7 +108,9 @@ StatusOr<rpc::ServerOptions> ServerConfigFrom(const ClusterFlags& flags,
     options.job = options.cluster.jobs()[0].name;
   }
   StatusOr<std::string> own = options.cluster.Address(options.job, options.task);
-  if (!own.ok()) return Prefixed("this task's own entry: ", own.status());
+  if (!own.ok() && (needs_entry || options.job != "evaluator")) {
+    return Prefixed("this task's own entry: ", own.status());
+  }
   if (!flags.bind.empty()) options.bind = flags.bind;
   TFLEET_RETURN_IF_ERROR(CheckBind(options.bind));
   return options;

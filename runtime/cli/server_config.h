@@ -20,8 +20,10 @@ struct ClusterFlags {
 // Flags win over a ServerDef (--server_def, else the variable TF_SERVER_DEF_FILE), which wins over
 // TF_CONFIG; with none of them the server is task 0 of a job "local" of its own. `env` reads a
 // variable and gives null when it is not set. Errors: InvalidArgument and NotFound, saying where
-// the fault is.
+// the fault is. An evaluator that TF_CONFIG's cluster does not list is an error only where
+// `needs_entry`.
 StatusOr<rpc::ServerOptions> ServerConfigFrom(const ClusterFlags& flags,
-                                              const char* (*env)(const char* name));
+                                              const char* (*env)(const char* name),
+                                              bool needs_entry = true);
 
 }  // namespace tensorfleet::cli

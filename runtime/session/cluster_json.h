@@ -17,8 +17,9 @@ struct TfConfig {
   std::string rpc_layer;  // "grpc" unless set
 
   // Takes {"cluster": {...}, "task": {"type": ..., "index": ...}} and the operator's sparse form,
-  // where "sparseCluster" lists only the peers that this task talks to. Errors: InvalidArgument,
-  // naming the part at fault.
+  // where "sparseCluster" lists only the peers that this task talks to. The cluster has an entry
+  // for this task, except that an evaluator may be left out. Errors: InvalidArgument, naming the
+  // part at fault.
   static StatusOr<TfConfig> Parse(absl::string_view json);
 };
 

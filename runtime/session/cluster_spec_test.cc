@@ -108,9 +108,19 @@ TEST(TfConfig, SaysWhatIsMissing) {
   EXPECT_THAT(error(R"({"cluster": {}, "task": {"type": "ps", "index": "x"}})"),
               HasSubstr("task.index"));
   EXPECT_THAT(error(R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "evaluator"}})"),
-              HasSubstr("'evaluator' 0"));
+              HasSubstr("'worker' 0"));
   EXPECT_THAT(error(R"({"cluster": {"ps": ["a"]}, "task": {"type": "ps"}})"),
               AllOf(HasSubstr("TF_CONFIG"), HasSubstr("job 'ps', task 0")));
+}
+
+TEST(TfConfig, LetsAnEvaluatorBeOutsideTheCluster) {
+  const auto config =
+      TfConfig::Parse(R"({"cluster": {"ps": ["h:1"]}, "task": {"type": "evaluator", "index": 0}})");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->job, "evaluator");
+  EXPECT_FALSE(
+      TfConfig::Parse(R"({"cluster": {"ps": ["h:1"]}, "task": {"type": "worker", "index": 0}})")
+          .ok());
 }
 
 }  // namespace

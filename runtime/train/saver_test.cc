@@ -1,0 +1,130 @@
+#include "runtime/train/saver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "runtime/io/checkpoint_reader.h"
+#include "runtime/io/testing/scratch_dir.h"
+#include "runtime/train/add_saver.h"
+#include "runtime/train/readiness.h"
+#include "runtime/train/testing/counting_model.h"
+#include "runtime/train/train_graph.h"
+
+namespace tensorfleet::train {
+namespace {
+
+using ::testing::ElementsAre;
+
+// A session of this process with the counting model, initialised.
+class SaverTest : public ::testing::TestWithParam<bool> {
+ protected:
+  void SetUp() override {
+    graph_ = *TrainGraphFrom(CountingModel(GetParam()), {});
+    graph_.saver = *AddSaver(graph_.variables, &graph_.graph);
+    session_ = *Session::Open("");
+    ASSERT_TRUE(session_->Extend(graph_.graph).ok());
+    ASSERT_TRUE(RunTargets(graph_.init_ops).ok());
+    options_.directory = scratch_.path();
+    options_.clock = &clock_;
+  }
+  Status RunTargets(const std::vector<std::string>& targets) {
+    StepRequest request;
+    request.targets = targets;
+    return session_->Run(request).status();
+  }
+  std::vector<std::string> Kept() {
+    std::vector<std::string> names;
+    for (const auto& kept : ReadCheckpointList(scratch_.path())->kept) {
+      names.push_back(kept.prefix.substr(kept.prefix.rfind('/') + 1));
+    }
+    return names;
+  }
+  bool Exists(const std::string& name) {
+    return FileSystem::Local()->Exists(JoinPath(scratch_.path(), name));
+  }
+
+  ScratchDir scratch_;
+  ManualClock clock_;
+  SaverOptions options_;
+  TrainGraph graph_;
+  std::unique_ptr<Session> session_;
+};
+
+TEST_P(SaverTest, WhatIsSavedIsRestored) {
+  Saver saver = *Saver::Open(graph_.saver, options_);
+  ASSERT_TRUE(RunTargets(graph_.train_ops).ok());
+  const auto prefix = saver.Save(*session_, 1);
+  ASSERT_TRUE(prefix.ok()) << prefix.status();
+  const auto reader = CheckpointReader::Open(FileSystem::Local(), *prefix);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  EXPECT_EQ((*reader)->Read("w")->ToString(), "float [2]: 1 1");
+
+  ASSERT_TRUE(RunTargets(graph_.train_ops).ok());
+  ASSERT_TRUE(Restore(graph_.saver, *prefix, {}, *session_).ok());
+  StepRequest read;
+  read.fetches = {"w/read:0"};
+  EXPECT_EQ((*session_->Run(read))[0].ToString(), "float [2]: 1 1");
+}
+
+INSTANTIATE_TEST_SUITE_P(Variables, SaverTest, ::testing::Values(false, true));
+
+class Keeping : public SaverTest {};
+
+TEST_P(Keeping, TheOldestGoWhenThereAreTooMany) {
+  options_.max_to_keep = 2;
+  Saver saver = *Saver::Open(graph_.saver, options_);
+  for (int step = 1; step <= 3; ++step) ASSERT_TRUE(saver.Save(*session_, step).ok());
+  EXPECT_THAT(Kept(), ElementsAre("model.ckpt-2", "model.ckpt-3"));
+  EXPECT_FALSE(Exists("model.ckpt-1.index"));
+  EXPECT_FALSE(Exists("model.ckpt-1.data-00000-of-00001"));
+  EXPECT_TRUE(Exists("model.ckpt-2.index"));
+}
+
+TEST_P(Keeping, ARestartedSaverKnowsWhatIsThere) {
+  options_.max_to_keep = 2;
+  ASSERT_TRUE(Saver::Open(graph_.saver, options_)->Save(*session_, 1).ok());
+  Saver saver = *Saver::Open(graph_.saver, options_);
+  EXPECT_EQ(saver.latest(), JoinPath(scratch_.path(), "model.ckpt-1"));
+  for (int step = 2; step <= 3; ++step) ASSERT_TRUE(saver.Save(*session_, step).ok());
+  EXPECT_FALSE(Exists("model.ckpt-1.index"));
+}
+
+TEST_P(Keeping, OneOfSoManyHoursStaysOnTheDisk) {
+  options_.max_to_keep = 1;
+  options_.keep_every_n_hours = 2;
+  Saver saver = *Saver::Open(graph_.saver, options_);
+  for (int hour = 1; hour <= 4; ++hour) {
+    clock_.Advance(std::chrono::hours(1));
+    ASSERT_TRUE(saver.Save(*session_, hour).ok());
+  }
+  EXPECT_FALSE(Exists("model.ckpt-1.index"));
+  EXPECT_TRUE(Exists("model.ckpt-2.index"));
+  EXPECT_FALSE(Exists("model.ckpt-3.index"));
+  EXPECT_THAT(Kept(), ElementsAre("model.ckpt-4"));
+}
+
+TEST_P(Keeping, AMetaGraphLiesBesideEach) {
+  options_.meta_graph = "bytes";
+  ASSERT_TRUE(Saver::Open(graph_.saver, options_)->Save(*session_, 7).ok());
+  EXPECT_EQ(*ReadWholeFile(*FileSystem::Local(), JoinPath(scratch_.path(), "model.ckpt-7.meta")),
+            "bytes");
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Keeping, ::testing::Values(false));
+
+class Restoring : public SaverTest {};
+
+TEST_P(Restoring, OnlyTheLostVariablesAreAssigned) {
+  const auto nodes = RestoreOnly(graph_.graph, graph_.saver.restore_op_name(), {"w", "unsaved"});
+  ASSERT_TRUE(nodes.has_value());
+  EXPECT_THAT(*nodes, ElementsAre("fleet_save/shard_0/assign/w"));
+}
+
+TEST_P(Restoring, ARestoreThatDoesMoreThanAssignIsRunWhole) {
+  EXPECT_FALSE(RestoreOnly(graph_.graph, "loss", {"w"}).has_value());
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, Restoring, ::testing::Values(false));
+
+}  // namespace
+}  // namespace tensorfleet::train
