@@ -107,7 +107,7 @@ TEST(TfConfig, SaysWhatIsMissing) {
   EXPECT_THAT(error(R"({"cluster": {}})"), HasSubstr("task"));
   EXPECT_THAT(error(R"({"cluster": {}, "task": {"type": "ps", "index": "x"}})"),
               HasSubstr("task.index"));
-  EXPECT_THAT(error(R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "evaluator"}})"),
+  EXPECT_THAT(error(R"({"cluster": {"ps": ["a:1"]}, "task": {"type": "worker"}})"),
               HasSubstr("'worker' 0"));
   EXPECT_THAT(error(R"({"cluster": {"ps": ["a"]}, "task": {"type": "ps"}})"),
               AllOf(HasSubstr("TF_CONFIG"), HasSubstr("job 'ps', task 0")));

@@ -15,6 +15,18 @@ tensorflow::VariableDef DescribeVariable(const Output& variable, const Operation
   return def;
 }
 
+tensorflow::VariableDef DescribeVariable(const Variable& variable) {
+  return DescribeVariable(variable.handle, variable.initializer, variable.value);
+}
+
+void ModelDescription::AddVariables(const Scope& scope, Variables& made) {
+  global_step = DescribeVariable(made.GlobalStep(scope));
+  for (const Variable& variable : made.global()) variables.push_back(DescribeVariable(variable));
+  for (const Variable& variable : made.local()) {
+    local_variables.push_back(DescribeVariable(variable));
+  }
+}
+
 StatusOr<tensorflow::MetaGraphDef> ToMetaGraph(const Scope& scope, const ModelDescription& model) {
   if (model.train_ops.empty()) return InvalidArgument("the model has no train op");
   if (model.global_step.variable_name().empty()) {

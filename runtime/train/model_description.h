@@ -8,6 +8,7 @@
 #include "proto/meta_graph.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/client/scope.h"
+#include "runtime/train/variables.h"
 
 namespace tensorfleet::train {
 
@@ -18,12 +19,16 @@ struct ModelDescription {
   std::vector<Operation> train_ops;
   Output loss;  // may be invalid: none
   std::vector<Output> summaries;
+
+  // All global and local ones, and the step counter, which is made when there is none.
+  void AddVariables(const Scope& scope, Variables& made);
 };
 
 // A variable (a reference or a handle), the node that gives it its first value, and a tensor that
 // reads it.
 tensorflow::VariableDef DescribeVariable(const Output& variable, const Operation& initializer,
                                          const Output& read);
+tensorflow::VariableDef DescribeVariable(const Variable& variable);
 
 // Errors: the scope's own; InvalidArgument when there is no train op or no global step.
 StatusOr<tensorflow::MetaGraphDef> ToMetaGraph(const Scope& scope, const ModelDescription& model);

@@ -26,7 +26,7 @@ struct Flags {
   std::string data, checkpoint_dir, export_to;
   int64_t max_steps = 2000, save_steps = 500, log_steps = 250;
   int batch = 64;
-  float rate = 0.05f;
+  float rate = 0.002f;
 };
 
 StatusOr<int> Run(const Flags& flags) {
@@ -55,7 +55,7 @@ StatusOr<int> Run(const Flags& flags) {
     return MonitoredSession::Feeds{{"images:0", batch.images}, {"labels:0", batch.labels}};
   };
   const DigitBatch all = AllOf(test);
-  options.evaluation.metrics = {{"accuracy", "accuracy:0"}, {"loss", "loss:0"}};
+  options.evaluation.metrics = {{"accuracy", "batch_accuracy:0"}, {"loss", "loss:0"}};
   options.evaluation.feeds = {
       {"images:0", all.images}, {"labels:0", all.labels}, {"noise:0", Tensor::Scalar(0.0f)}};
   return RunTaskProcess(&model, options);
