@@ -14,6 +14,7 @@ import tensorflow as tf
 
 v1 = tf.compat.v1
 BATCH = 64
+STEPS = 2000  # over which the learning rate falls
 
 
 def load(name):
@@ -56,7 +57,9 @@ def train():
     batch = v1.train.shuffle_batch([tf.constant(images), tf.constant(labels)], BATCH, capacity=4 * len(labels),
                                    min_after_dequeue=len(labels), enqueue_many=True, seed=3)
     loss, accuracy = model(*batch, noise=0.2)
-    v1.train.AdamOptimizer(0.002).minimize(loss, global_step=v1.train.get_or_create_global_step())
+    step = v1.train.get_or_create_global_step()
+    rate = v1.train.polynomial_decay(0.05, step, STEPS, end_learning_rate=0.005)
+    v1.train.MomentumOptimizer(rate, 0.9).minimize(loss, global_step=step)
     v1.summary.scalar("loss", loss)
     v1.summary.scalar("batch_accuracy", accuracy)
 

@@ -7,6 +7,7 @@
 #include "runtime/train/metrics.h"
 #include "runtime/train/model_description.h"
 #include "runtime/train/optimizers.h"
+#include "runtime/train/schedules.h"
 
 namespace tensorfleet::train {
 namespace {
@@ -14,6 +15,7 @@ namespace {
 // Deviation of the noise that training adds to pixels of 0 to 1, so that the few digits that there
 // are teach more than themselves.
 constexpr float kNoise = 0.2f;
+constexpr double kDecaySteps = 2000;  // over which the learning rate falls to a tenth
 constexpr int kHidden = 128, kClasses = 10;
 
 }  // namespace
@@ -42,7 +44,9 @@ StatusOr<tensorflow::MetaGraphDef> DigitsModel(float learning_rate) {
   model.loss = ops::Identity(root.Named("loss"), SparseSoftmaxCrossEntropy(root, labels, logits));
   const Output accuracy =
       ops::Identity(root.Named("batch_accuracy"), Accuracy(root, labels, logits));
-  Adam optimizer(learning_rate);
+  const Output step = variables.GlobalStep(root).value;
+  const Output rate = PolynomialDecay(root, step, learning_rate, kDecaySteps, learning_rate / 10);
+  Momentum optimizer(rate, 0.9);
   model.train_ops = {optimizer.Minimize(root, model.loss, variables)};
   model.summaries = {
       ops::ScalarSummary(root.Named("loss_summary"), Const(root, "loss"), model.loss),

@@ -26,7 +26,7 @@ struct Flags {
   std::string data, checkpoint_dir, export_to;
   int64_t max_steps = 2000, save_steps = 500, log_steps = 250;
   int batch = 64;
-  float rate = 0.002f;
+  float rate = 0.05f;
 };
 
 StatusOr<int> Run(const Flags& flags) {
