@@ -80,5 +80,5 @@ def test_removal_takes_everything_when_asked_to(ns):
     chart.uninstall()
     until("the resource is gone", lambda: get("crd", "tfjobs.kubeflow.org") is None, 60)
     until("the pods are gone", lambda: not get("pods", ns=ns), 60)
-    with pytest.raises(KubectlError, match="the server doesn't have a resource type"):
+    with pytest.raises(KubectlError, match="doesn't have a resource type|could not find the requested resource"):
         kubectl("get", "tfjobs", "-n", ns)
