@@ -32,7 +32,9 @@ class Waiter {
 };
 
 int NumThreads(const tensorflow::ConfigProto& config) {
+  // One pool does both kinds of work.
   if (config.intra_op_parallelism_threads() > 0) return config.intra_op_parallelism_threads();
+  if (config.inter_op_parallelism_threads() > 0) return config.inter_op_parallelism_threads();
   return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
