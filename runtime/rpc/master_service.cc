@@ -49,6 +49,8 @@ void RunStep(Master* master, ServerCall* call) {
     ReplyStepError(call, *step, status);
     return;
   }
+  // A partial run that has begun goes on.
+  if (step->args.partial_run_handle.empty() && call->RefusedWhileDraining()) return;
   call->request()->Clear();
   StepCall* const s = step.release();
   master->RunStep(OptionsOf(call), &s->args, &s->result, [call, s](const Status& status) {
@@ -67,6 +69,7 @@ void RunStep(Master* master, ServerCall* call) {
 }
 
 void RunCallable(Master* master, ServerCall* call) {
+  if (call->RefusedWhileDraining()) return;
   struct CallableCall {
     RunCallableArgs args;
     RunStepResult result;
@@ -128,6 +131,7 @@ std::unique_ptr<RawService> MakeMasterService(Master* m, std::unique_ptr<PollSet
     methods.push_back({std::string("/tensorflow.MasterService/") + name, std::move(handle), slots});
   };
   add("CreateSession", [m](ServerCall* call) {
+    if (call->RefusedWhileDraining()) return;
     WithRequest<tensorflow::CreateSessionRequest>(call, [m, call](auto request) {
       m->CreateSession(OptionsOf(call), std::move(request),
                        [call](const StatusOr<tensorflow::CreateSessionResponse>& response) {
@@ -146,6 +150,7 @@ std::unique_ptr<RawService> MakeMasterService(Master* m, std::unique_ptr<PollSet
     });
   });
   add("PartialRunSetup", [m](ServerCall* call) {
+    if (call->RefusedWhileDraining()) return;
     WithRequest<tensorflow::PartialRunSetupRequest>(call, [m, call](auto request) {
       const StatusOr<std::string> handle = m->PartialRunSetup(*request);
       tensorflow::PartialRunSetupResponse response;

@@ -45,6 +45,10 @@ struct Server::State {
 
 namespace {
 
+constexpr auto kDrainPollPeriod = std::chrono::milliseconds(5);
+// For the last replies to reach their clients.
+constexpr auto kHangUpTime = std::chrono::milliseconds(100);
+
 std::string ListenAddress(const ServerOptions& options) {
   if (!options.bind.empty()) return options.bind;
   const std::string address = options.cluster.Address(options.job, options.task).value();
@@ -166,7 +170,16 @@ void Server::Stop(std::chrono::milliseconds deadline) {
   if (s.is_stopped) return;
   s.is_stopped = true;
   s.health.set_serving(false);
-  s.server->Shutdown(std::chrono::system_clock::now() + deadline);
+  s.master_service->StartDraining();
+  s.worker_service->StartDraining();
+  const auto now = std::chrono::steady_clock::now;
+  const auto end = now() + deadline;
+  while (now() < end &&
+         s.master_service->calls_under_way() + s.worker_service->calls_under_way() > 0) {
+    std::this_thread::sleep_for(kDrainPollPeriod);
+  }
+  // Not to be left to gRPC: it waits until every idle client has hung up.
+  s.server->Shutdown(std::chrono::system_clock::now() + std::min(deadline, kHangUpTime));
 }
 
 }  // namespace tensorfleet::rpc

@@ -50,7 +50,8 @@ class Server {
   // "grpc://localhost:2222" with the port that is listened on.
   const std::string& target() const;
   int port() const;
-  // Takes no new calls, lets those that run go on for up to `deadline`, then cancels them. Blocks.
+  // Begins no new sessions and steps, lets those that run go on for up to `deadline` (their peers
+  // may still fetch tensors), then cancels what is left and hangs up. Blocks.
   void Stop(std::chrono::milliseconds deadline);
 
  private:

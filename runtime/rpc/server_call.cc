@@ -26,13 +26,19 @@ void ServerCall::Received(bool ok) {
   auto* next = new ServerCall(service, method_, queue_);
   service->RequestAsyncUnary(method_, &next->context_, &next->request_, &next->responder_, queue_,
                              queue_, &next->received_);
-  service->under_way_.fetch_add(1, std::memory_order_relaxed);
+  // Before the handler looks whether the server drains: a call is counted, or refused.
+  service->under_way_.fetch_add(1);
   ServerMetrics().rpcs.fetch_add(1, std::memory_order_relaxed);
   service->methods_[method_].handle(this);
 }
 
+bool ServerCall::RefusedWhileDraining() {
+  if (!service_->draining_.load()) return false;
+  ReplyError(Unavailable("the server is shutting down and begins nothing new"));
+  return true;
+}
+
 void ServerCall::Reply(grpc::ByteBuffer response) {
-  service_->under_way_.fetch_sub(1, std::memory_order_relaxed);
   responder_.Finish(response, grpc::Status::OK, &replied_);
 }
 
@@ -41,11 +47,13 @@ void ServerCall::ReplyMessage(const google::protobuf::MessageLite& response) {
 }
 
 void ServerCall::ReplyError(const Status& status) {
-  service_->under_way_.fetch_sub(1, std::memory_order_relaxed);
   responder_.FinishWithError(ToGrpcStatus(status), &replied_);
 }
 
-void ServerCall::Replied(bool) { Unref(); }
+void ServerCall::Replied(bool) {
+  service_->under_way_.fetch_sub(1, std::memory_order_relaxed);
+  Unref();
+}
 
 void ServerCall::Ended(bool) {
   if (context_.IsCancelled()) cancellation_.StartCancel(Cancelled("the client gave up the call"));

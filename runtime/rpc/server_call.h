@@ -33,6 +33,8 @@ class ServerCall {
   // Cancelled when the client gives up or vanishes.
   CancellationManager* cancellation() { return &cancellation_; }
   const grpc::ServerContext& context() const { return context_; }
+  // Answers Unavailable, and says so, when the server is draining: for methods that begin work.
+  bool RefusedWhileDraining();
 
   // Exactly one of these, once.
   void Reply(grpc::ByteBuffer response);
@@ -75,13 +77,16 @@ class RawService : public grpc::Service {
 
   // Asks for calls. After the server was started.
   void Start(grpc::ServerCompletionQueue* queue);
-  // Calls that have begun and have not been replied to.
+  // Calls that have begun and whose reply has not gone out yet.
   int64_t calls_under_way() const { return under_way_.load(); }
+  // From now on methods that begin work refuse to (ServerCall::RefusedWhileDraining).
+  void StartDraining() { draining_.store(true); }
 
  private:
   friend class ServerCall;
   std::vector<Method> methods_;
   std::atomic<int64_t> under_way_{0};
+  std::atomic<bool> draining_{false};
 };
 
 }  // namespace tensorfleet::rpc
