@@ -55,6 +55,11 @@ Status DecodeRunGraph(grpc::ByteBuffer* request, RunGraphArgs* args, bool* error
   return Prefixed("Invalid TensorProto in send: ", error);
 }
 
+namespace {
+// Ours, outside TensorFlow's numbers: RunGraphResult::step_is_over. Others skip it.
+constexpr int kStepIsOverField = 1001;
+}  // namespace
+
 StatusOr<grpc::ByteBuffer> EncodeRunGraphResponse(const RunGraphResult& result) {
   WireWriter writer;
   for (const NamedTensor& recv : result.recvs) {
@@ -64,6 +69,7 @@ StatusOr<grpc::ByteBuffer> EncodeRunGraphResponse(const RunGraphResult& result) 
   if (result.step_stats.dev_stats_size() > 0) writer.Message(2, result.step_stats);
   writer.BytesOrEmpty(3, "");  // cost_graph: servers always write it
   for (const tensorflow::GraphDef& graph : result.partition_graphs) writer.Message(4, graph);
+  writer.Varint(kStepIsOverField, result.step_is_over ? 1 : 0);
   if (writer.size() >= size_t{1} << 31) {
     return OutOfRange("the returned tensors do not fit into a message of 2 GiB");
   }
@@ -154,6 +160,9 @@ Status DecodeRunGraphResponse(grpc::ByteBuffer* response, RunGraphResult* result
         break;
       case 6:
         reader.String(&message);
+        break;
+      case kStepIsOverField:
+        reader.Bool(&result->step_is_over);
         break;
       default:
         reader.Skip();

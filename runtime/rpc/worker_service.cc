@@ -59,6 +59,8 @@ void RunGraph(Worker* worker, ServerCall* call) {
     run->Fail(call, decoded);
     return;
   }
+  // A partial run that has begun goes on.
+  if (!run->args.is_partial && call->RefusedWhileDraining()) return;
   call->request()->Clear();
   GraphCall* const r = run.release();
   worker->RunGraph(OptionsOf(call), &r->args, &r->result, [call, r](const Status& status) {
@@ -151,6 +153,7 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
     });
   });
   add("CreateWorkerSession", [w](ServerCall* call) {
+    if (call->RefusedWhileDraining()) return;
     WithRequest<tensorflow::CreateWorkerSessionRequest>(call, [w, call](const auto& request) {
       w->CreateWorkerSession(OptionsOf(call), request,
                              EmptyAnswer<tensorflow::CreateWorkerSessionResponse>(call));

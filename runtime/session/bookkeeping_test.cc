@@ -81,6 +81,18 @@ TEST(StepRendezvous, AbortEndsWaitersWithAnEcho) {
   EXPECT_TRUE(IsDerived(seen));
 }
 
+TEST(StepRendezvous, IsEmptyWhenNothingIsLeftToFetch) {
+  StepRendezvous rendezvous(1);
+  EXPECT_TRUE(rendezvous.IsEmpty());
+  const RendezvousKey key = RendezvousKey::Parse("/a;1;/b;x;0:0").value();
+  ASSERT_TRUE(rendezvous.Send(key, Tensor::Scalar(1.0f), false).ok());
+  EXPECT_FALSE(rendezvous.IsEmpty());
+  rendezvous.RecvLocalAsync(key, nullptr, [](const Status&, Tensor, bool) {});
+  EXPECT_TRUE(rendezvous.IsEmpty());
+  rendezvous.RecvLocalAsync(key, nullptr, [](const Status&, Tensor, bool) {});  // waits
+  EXPECT_FALSE(rendezvous.IsEmpty());
+}
+
 TEST(StepRendezvous, ACancelledReceiverIsGoneAndTheValueStays) {
   StepRendezvous rendezvous(1);
   const RendezvousKey key = RendezvousKey::Parse("/a;1;/b;x;0:0").value();

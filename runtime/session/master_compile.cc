@@ -5,6 +5,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/graph/graph_import.h"
+#include "runtime/place/partition.h"
 #include "runtime/session/master_session.h"
 #include "runtime/session/reply_keys.h"
 #include "runtime/session/step_errors.h"
@@ -70,6 +71,7 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
       ExportOptions options;
       options.strip_default_attrs = true;
       ExportGraphDef(*parts[i].graph, options, &args.graph_def);
+      *args.graph_def.mutable_library() = UsedFunctions(*parts[i].graph);
       parts[i].graph = nullptr;
     }
     CallOptions call;

@@ -261,7 +261,8 @@ void MasterSession::DeleteWorkerSessions(Done done) {
     if (pending->fetch_sub(1) == 1) done(OkStatus());
   };
   CallOptions call;
-  call.timeout = std::chrono::seconds(10);
+  // The client waits, perhaps to open the next session after a peer has died.
+  call.timeout = std::chrono::seconds(1);
   for (const SessionTask& task : options_.tasks) {
     task.worker->DeleteWorkerSession(call, handle(), one_less);
   }

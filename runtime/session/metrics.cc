@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <map>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/mutex.h"
@@ -17,7 +16,6 @@ namespace {
 struct Registry {
   Mutex mu;
   std::map<std::pair<std::string, std::string>, int64_t> edges ABSL_GUARDED_BY(mu);
-  std::vector<std::function<void(std::string*)>> sources ABSL_GUARDED_BY(mu);
 };
 
 Registry& TheRegistry() {
@@ -75,12 +73,6 @@ void EdgeBytes(absl::string_view src_task, absl::string_view dst_task, int64_t b
   registry.edges[{std::string(src_task), std::string(dst_task)}] += bytes;
 }
 
-void AddMetricsSource(std::function<void(std::string* out)> render) {
-  Registry& registry = TheRegistry();
-  MutexLock lock(&registry.mu);
-  registry.sources.push_back(std::move(render));
-}
-
 std::string RenderMetrics() {
   std::string out;
   const Metrics& m = ServerMetrics();
@@ -111,7 +103,6 @@ std::string RenderMetrics() {
     absl::StrAppend(&out, "tensorfleet_received_bytes_total{src=\"", edge.first, "\",dst=\"",
                     edge.second, "\"} ", bytes, "\n");
   }
-  for (const auto& source : registry.sources) source(&out);
   return out;
 }
 

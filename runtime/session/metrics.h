@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <string>
 
 #include "absl/strings/string_view.h"
@@ -40,8 +39,6 @@ Metrics& ServerMetrics();
 
 // Bytes that came from a task to another one.
 void EdgeBytes(absl::string_view src_task, absl::string_view dst_task, int64_t bytes);
-// Adds a source of more lines, for example the queues of a worker. Called on each scrape.
-void AddMetricsSource(std::function<void(std::string* out)> render);
 // Everything, in Prometheus' text exposition format 0.0.4.
 std::string RenderMetrics();
 

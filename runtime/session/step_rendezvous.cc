@@ -41,16 +41,22 @@ struct Fetch {
   Rendezvous::RecvDone done;
   int64_t start_nanos = 0;
 
-  void Record(StepStatsCollector* stats) const {
+  void Record(StepStatsCollector* stats, TransferLog* log) const {
     const int64_t bytes = static_cast<int64_t>(result.tensor.total_bytes());
     EdgeBytes(TaskOf(key.src_device), TaskOf(key.dst_device), bytes);
-    if (stats == nullptr) return;
+    const bool is_logged = log != nullptr && log->is_on();
+    if (stats == nullptr && !is_logged) return;
     const int64_t end = NowNanos();
     const int64_t sent = result.send_start_micros * 1000;
     // The two machines' clocks may disagree: the time of sending counts only when it can be true.
     const int64_t from = sent >= start_nanos && sent <= end ? sent : start_nanos;
-    stats->AddRpc(key.dst_device, "RecvTensor", TransferLabel(key, bytes, end - from),
-                  {start_nanos, from, end, end}, bytes);
+    const std::string label = TransferLabel(key, bytes, end - from);
+    const StepStatsCollector::Times times{start_nanos, from, end, end};
+    if (is_logged) {
+      log->Record(args.step_id, key.dst_device, label, times, bytes);
+    } else {
+      stats->AddRpc(key.dst_device, "RecvTensor", label, times, bytes);
+    }
   }
 };
 
@@ -99,10 +105,14 @@ void StepRendezvous::RecvRemote(const RendezvousKey& key, RecvDone done) {
   (*peer)->RecvTensor(options, fetch->args, &fetch->result, [this, fetch](const Status& status) {
     std::unique_ptr<Fetch> owned(fetch);
     if (!status.ok()) {
-      owned->done(status, Tensor(), false);
+      const absl::string_view from = TaskOf(owned->key.src_device);
+      const Status named = absl::IsUnavailable(status)
+                               ? Prefixed(absl::StrCat("receiving from ", from, ": "), status)
+                               : status;
+      owned->done(named, Tensor(), false);
       return;
     }
-    owned->Record(stats_.load(std::memory_order_acquire));
+    owned->Record(stats_.load(std::memory_order_acquire), log_);
     owned->done(status, std::move(owned->result.tensor), owned->result.is_dead);
   });
 }

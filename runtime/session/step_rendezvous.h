@@ -13,6 +13,7 @@
 #include "runtime/base/cancellation.h"
 #include "runtime/execute/local_rendezvous.h"
 #include "runtime/kernels/rendezvous.h"
+#include "runtime/session/transfer_log.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet {
@@ -24,7 +25,9 @@ class StepRendezvous final : public Rendezvous {
   // Finds the worker of a task by name ("/job:ps/replica:0/task:0").
   using FindPeer = std::function<StatusOr<WorkerInterface*>(absl::string_view task)>;
 
-  explicit StepRendezvous(int64_t step_id) : step_id_(step_id) {}
+  // `log` gets the transfers while it is on, instead of the trace of the step; it may be null.
+  explicit StepRendezvous(int64_t step_id, TransferLog* log = nullptr)
+      : step_id_(step_id), log_(log) {}
 
   // Tells which task this is and how others are reached. To be called, like Await, before kernels
   // run.
@@ -43,6 +46,7 @@ class StepRendezvous final : public Rendezvous {
   Status TryRecv(const RendezvousKey& key, Tensor* tensor, bool* is_dead) {
     return local_.TryRecv(key, tensor, is_dead);
   }
+  bool IsEmpty() { return local_.IsEmpty(); }
   // Those who wait get `why` marked as derived: the piece that failed reports the cause itself.
   void StartAbort(const Status& why) override;
 
@@ -51,6 +55,7 @@ class StepRendezvous final : public Rendezvous {
   void RecvRemote(const RendezvousKey& key, RecvDone done);
 
   const int64_t step_id_;
+  TransferLog* const log_;
   LocalRendezvous local_;
   CancellationManager fetches_;  // cancelled with the step
   std::atomic<StepStatsCollector*> stats_{nullptr};

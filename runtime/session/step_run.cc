@@ -183,8 +183,9 @@ void StepRun::FillMetadata() {
 // After the reply: nobody waits for it.
 void StepRun::CleanUp() {
   if (calls_.size() == 1 && step_->parts()[0].task->is_local) return;  // met nobody
-  for (const CompiledStep::Part& part : step_->parts()) {
-    part.task->worker->CleanupGraph({}, step_id_, [](Status) {});
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    if (calls_[i].result.step_is_over) continue;
+    step_->parts()[i].task->worker->CleanupGraph({}, step_id_, [](Status) {});
   }
 }
 

@@ -15,7 +15,7 @@ StatusOr<std::shared_ptr<WorkerStep>> StepTable::FindOrMake(int64_t step_id) {
     return MarkDerived(Aborted("step ", step_id, " is over on this worker"));
   }
   std::shared_ptr<WorkerStep>& step = steps_[step_id];
-  if (step == nullptr) step = std::make_shared<WorkerStep>(step_id);
+  if (step == nullptr) step = std::make_shared<WorkerStep>(step_id, log_);
   return step;
 }
 
@@ -23,7 +23,7 @@ std::shared_ptr<WorkerStep> StepTable::Begin(int64_t step_id) {
   MutexLock lock(&mu_);
   over_.erase(step_id);
   std::shared_ptr<WorkerStep>& step = steps_[step_id];
-  if (step == nullptr) step = std::make_shared<WorkerStep>(step_id);
+  if (step == nullptr) step = std::make_shared<WorkerStep>(step_id, log_);
   return step;
 }
 

@@ -20,7 +20,8 @@ namespace tensorfleet {
 class PartialRun;
 
 struct WorkerStep {
-  explicit WorkerStep(int64_t step_id) : id(step_id), rendezvous(step_id), resources("step") {}
+  WorkerStep(int64_t step_id, TransferLog* log)
+      : id(step_id), rendezvous(step_id, log), resources("step") {}
   const int64_t id;
   CancellationManager cancellation;
   StepRendezvous rendezvous;
@@ -36,6 +37,8 @@ struct WorkerStep {
 
 class StepTable {
  public:
+  // `log`: of the steps' rendezvous. Must outlive the steps; may be null.
+  explicit StepTable(TransferLog* log = nullptr) : log_(log) {}
   // For a call that runs something: an id that was used before begins anew.
   std::shared_ptr<WorkerStep> Begin(int64_t step_id);
   // For a peer, which may come before Begin. Errors: Aborted for a step that is over already.
@@ -49,6 +52,7 @@ class StepTable {
  private:
   static constexpr size_t kRemembered = 4096;
 
+  TransferLog* const log_;
   mutable Mutex mu_;
   absl::flat_hash_map<int64_t, std::shared_ptr<WorkerStep>> steps_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<int64_t> over_ ABSL_GUARDED_BY(mu_);

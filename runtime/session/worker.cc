@@ -168,21 +168,11 @@ void Worker::CleanupAll(const CallOptions&, const std::vector<std::string>& cont
 
 void Worker::Logging(const CallOptions&, const tensorflow::LoggingRequest& request,
                      DoneWith<tensorflow::LoggingResponse> done) {
+  if (request.enable_rpc_logging()) transfers_.Switch(true);
+  if (request.disable_rpc_logging()) transfers_.Switch(false);
   tensorflow::LoggingResponse response;
-  {
-    MutexLock lock(&mu_);
-    if (request.enable_rpc_logging()) log_rpcs_ = true;
-    if (request.disable_rpc_logging()) log_rpcs_ = false;
-    for (const int64_t step_id : request.fetch_step_id()) {
-      const auto it = rpc_log_.find(step_id);
-      if (it == rpc_log_.end()) continue;
-      tensorflow::LabeledStepStats* labeled = response.add_step();
-      labeled->set_step_id(step_id);
-      labeled->mutable_step_stats()->Swap(&it->second);
-      rpc_log_.erase(it);
-    }
-    if (request.clear()) rpc_log_.clear();
-  }
+  for (const int64_t step_id : request.fetch_step_id()) transfers_.Fetch(step_id, &response);
+  if (request.clear()) transfers_.Clear();
   done(std::move(response));
 }
 

@@ -83,16 +83,14 @@ class Worker final : public WorkerInterface {
   std::vector<std::unique_ptr<ResourceManager>> resources_;
   std::vector<LocalDevice> devices_;
   std::vector<DeviceAttributes> device_attributes_;
-  StepTable steps_;
+  TransferLog transfers_;
+  StepTable steps_{&transfers_};
   RequestIds run_graph_ids_, recv_tensor_ids_;
 
   Mutex mu_;
   absl::flat_hash_map<std::string, std::shared_ptr<WorkerSession>> sessions_ ABSL_GUARDED_BY(mu_);
   // For masters that do not create sessions.
   std::shared_ptr<WorkerSession> legacy_session_;
-  // Transfers of steps, recorded while a master has asked for it.
-  bool log_rpcs_ ABSL_GUARDED_BY(mu_) = false;
-  absl::flat_hash_map<int64_t, tensorflow::StepStats> rpc_log_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace tensorfleet

@@ -67,6 +67,8 @@ struct RunGraphResult {
   std::vector<bool> recv_is_dead;
   tensorflow::StepStats step_stats;
   std::vector<tensorflow::GraphDef> partition_graphs;
+  // Nothing of the step is left at this worker: it needs no CleanupGraph.
+  bool step_is_over = false;
 };
 
 struct RecvTensorArgs {

@@ -20,6 +20,7 @@ int64_t NowNanos() {
 
 // One call of RunGraph that is not partial; deletes itself when it has answered.
 struct RunGraphCall {
+  StepTable* steps;  // null when the step has no place in it
   GraphRunArgs run;
   RunGraphArgs* args;
   RunGraphResult* result;
@@ -40,6 +41,11 @@ struct RunGraphCall {
     }
     if (status.ok()) status = Collect();
     if (args->record_partition_graphs) ExportPieces();
+    // The master of this process ends the step itself, when all pieces have.
+    if (status.ok() && args->frame == nullptr && run.step->rendezvous.IsEmpty()) {
+      if (steps != nullptr) steps->Remove(run.step->id);
+      result->step_is_over = true;
+    }
     ServerMetrics().run_graph_seconds.Observe(NowNanos() - start_nanos);
     done(std::move(status));
   }
@@ -104,8 +110,8 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
   GraphRunArgs run;
   const bool meets_others = graph->has_transfers() || args->is_partial || !args->sends.empty() ||
                             !args->recv_keys.empty();
-  run.step =
-      meets_others ? steps_.Begin(args->step_id) : std::make_shared<WorkerStep>(args->step_id);
+  run.step = meets_others ? steps_.Begin(args->step_id)
+                          : std::make_shared<WorkerStep>(args->step_id, nullptr);
   run.session = std::move(session);
   run.graph = std::move(graph);
   run.frame = args->frame;
@@ -142,9 +148,16 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
     return;
   }
 
-  auto* call =
-      new RunGraphCall{std::move(run), args,       result, std::move(done), options.cancellation,
-                       token,          NowNanos(), {},     nullptr};
+  auto* call = new RunGraphCall{meets_others ? &steps_ : nullptr,
+                                std::move(run),
+                                args,
+                                result,
+                                std::move(done),
+                                options.cancellation,
+                                token,
+                                NowNanos(),
+                                {},
+                                nullptr};
   StatusOr<std::vector<RendezvousKey>> keys = ParseFetchKeys(args->recv_keys, args->step_id);
   Status status = keys.ok() ? SendAll(args->sends, call->run.step.get()) : keys.status();
   if (!status.ok()) {

@@ -1,0 +1,56 @@
+#include "runtime/session/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace tensorfleet {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(DurationHistogram, CountsEachDurationInAllBucketsThatReachIt) {
+  DurationHistogram histogram;
+  histogram.Observe(50'000);           // 50 us
+  histogram.Observe(2'000'000);        // 2 ms
+  histogram.Observe(120'000'000'000);  // over the last bound
+  std::string text;
+  histogram.Render("t", "Help.", &text);
+  EXPECT_THAT(text, HasSubstr("# HELP t Help.\n# TYPE t histogram\n"));
+  EXPECT_THAT(text, HasSubstr("t_bucket{le=\"0.0001\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("t_bucket{le=\"0.001\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("t_bucket{le=\"0.0025\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("t_bucket{le=\"60\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("t_bucket{le=\"+Inf\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("t_sum 120.002\n"));
+  EXPECT_THAT(text, HasSubstr("t_count 3\n"));
+}
+
+TEST(Metrics, BytesAreCountedByEdge) {
+  EdgeBytes("/job:a", "/job:b", 30);
+  EdgeBytes("/job:a", "/job:b", 12);
+  EdgeBytes("/job:b", "/job:a", 1);
+  const std::string text = RenderMetrics();
+  EXPECT_THAT(text,
+              HasSubstr("tensorfleet_received_bytes_total{src=\"/job:a\",dst=\"/job:b\"} 42"));
+  EXPECT_THAT(text, HasSubstr("tensorfleet_received_bytes_total{src=\"/job:b\",dst=\"/job:a\"} 1"));
+}
+
+// Prometheus refuses a page on which a name is declared twice, or a sample comes before its type.
+TEST(Metrics, EveryNameIsDeclaredOnceAndBeforeItsSamples) {
+  const std::string text = RenderMetrics();
+  std::vector<std::string> declared;
+  size_t at = 0;
+  while ((at = text.find("# TYPE ", at)) != std::string::npos) {
+    at += 7;
+    const std::string name = text.substr(at, text.find(' ', at) - at);
+    EXPECT_THAT(declared, ::testing::Not(::testing::Contains(name)));
+    EXPECT_LT(at, text.find("\n" + name)) << name;
+    declared.push_back(name);
+  }
+  EXPECT_THAT(declared,
+              ::testing::IsSupersetOf({"tensorfleet_step_seconds", "tensorfleet_steps_failed_total",
+                                       "tensorfleet_sessions", "process_resident_memory_bytes"}));
+}
+
+}  // namespace
+}  // namespace tensorfleet
