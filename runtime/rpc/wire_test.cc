@@ -135,6 +135,20 @@ TEST(Wire, RunGraphGoesThereAndBack) {
   EXPECT_EQ(back.sends[0].tensor.num_elements(), 2000);
 }
 
+TEST(Wire, ARunGraphsAnswerGoesThereAndBack) {
+  RunGraphResult result;
+  result.recvs = {{"key", Ramp(3)}};
+  for (const bool over : {true, false}) {
+    result.step_is_over = over;
+    grpc::ByteBuffer bytes = EncodeRunGraphResponse(result).value();
+    RunGraphResult back;
+    ASSERT_TRUE(DecodeRunGraphResponse(&bytes, &back).ok());
+    EXPECT_EQ(back.step_is_over, over);
+    EXPECT_EQ(back.recvs[0].name, "key");
+    EXPECT_EQ(back.recvs[0].tensor.num_elements(), 3);
+  }
+}
+
 TEST(Wire, AnErrorInAResponsesBodyIsAnError) {
   grpc::ByteBuffer bytes = EncodeRunGraphError(NotFound("gone"));
   RunGraphResult result;
