@@ -4,14 +4,16 @@
   vs_tensorflow.py --server 'build/bin/tensorfleet server' [-k WORD] [--rounds N]
 
 Every question is asked of both in turns, so that a machine that changes its speed changes it for both. Printed for each:
-the median of TensorFlow's and of our figures, the ratio of the medians, and the smallest and largest ratio of a round.
-Needs Python 3.11 with tensorflow-cpu==2.15.1.
+the median of TensorFlow's and of our figures, the ratio of the medians, the smallest and largest ratio of a round, and
+the load average of the machine, which should be little more than what the question itself makes. A question that has no
+answer after --patience seconds is given up, and the next one asked. Needs Python 3.11 with tensorflow-cpu==2.15.1.
 """
 import argparse
 import contextlib
 import json
 import os
 import shlex
+import signal
 import socket
 import statistics
 import subprocess
@@ -88,25 +90,31 @@ class Cluster:
 
 
 def session(target, graph, plain=False):
-    config = v1.ConfigProto(operation_timeout_in_ms=120_000)
+    config = v1.ConfigProto(operation_timeout_in_ms=30_000)
     if plain:  # the nodes as they are written
         config.graph_options.optimizer_options.opt_level = -1
         config.graph_options.rewrite_options.disable_meta_optimizer = True
     return v1.Session(target, graph=graph, config=config)
 
 
-def seconds_per_call(call, at_least=0.4, warm=3):
-    for _ in range(warm):
+def seconds_per_call(*calls, at_least=0.4, batches=15):
+    """The medians over batches of each call's time; the calls take turns, batch by batch."""
+    sizes = []
+    for call in calls:
         call()
-    n, took = 1, 0.0
-    while True:
         start = time.perf_counter()
-        for _ in range(n):
-            call()
+        call()
         took = time.perf_counter() - start
-        if took >= at_least or n > 1 << 20:
-            return took / n
-        n = max(n * 2, int(n * at_least / max(took, 1e-6)))
+        sizes.append(max(1, int(at_least / batches / max(took, 1e-6))))
+    times = [[] for _ in calls]
+    start = time.perf_counter()
+    while len(times[0]) < 3 or (len(times[0]) < batches and time.perf_counter() - start < 2 * at_least * len(calls)):
+        for call, n, seen in zip(calls, sizes, times):
+            begin = time.perf_counter()
+            for _ in range(n):
+                call()
+            seen.append((time.perf_counter() - begin) / n)
+    return [statistics.median(seen) for seen in times]
 
 
 # --- questions: (name, unit, smaller is better, jobs, measure(cluster) -> list of figures' getters) ------------------
@@ -129,7 +137,7 @@ def repeated(target, build, scale=1e6, plain=False):
     s = session(target, graph, plain)
     if init is not None:
         s.run(init)
-    return lambda: seconds_per_call(lambda: s.run(fetch)) * scale
+    return lambda: seconds_per_call(lambda: s.run(fetch))[0] * scale
 
 
 @question("empty step over grpc", "us", {"local": 1})
@@ -149,22 +157,30 @@ def negs(chained):
         for _ in range(1000):
             y = tf.negative(y if chained else x)
             ys.append(y)
-        return (y.op if chained else tf.group(*ys)), None
+        return y.op if chained else tf.group(*ys)
     return build
+
+
+def nanoseconds_per_neg(c, chained):
+    graph = tf.Graph()
+    with graph.as_default():
+        whole, empty = negs(chained)(), tf.no_op()
+    s = session(c.target("local"), graph, plain=True)
+
+    def get():
+        with_ops, without = seconds_per_call(lambda: s.run(whole), lambda: s.run(empty))
+        return (with_ops - without) * 1e9 / 1000
+    return get
 
 
 @question("chain of 1000 scalar Neg, per op, empty step taken off", "ns", {"local": 1})
 def chain(c):
-    whole = repeated(c.target("local"), negs(True), 1e6, plain=True)
-    empty = repeated(c.target("local"), lambda: (tf.no_op(), None))
-    return lambda: max(whole() - empty(), 0.001)
+    return nanoseconds_per_neg(c, True)
 
 
 @question("1000 independent scalar Neg, per op, empty step taken off", "ns", {"local": 1})
 def independent(c):
-    whole = repeated(c.target("local"), negs(False), 1e6, plain=True)
-    empty = repeated(c.target("local"), lambda: (tf.no_op(), None))
-    return lambda: max(whole() - empty(), 0.001)
+    return nanoseconds_per_neg(c, False)
 
 
 def read_from_ps(elements):
@@ -292,12 +308,17 @@ def main(questions, description):
     parser.add_argument("-k", default="", help="only questions whose name contains this")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--ours-only", action="store_true", help="leave TensorFlow's servers out")
+    parser.add_argument("--patience", type=int, default=240, help="seconds for one question")
     args = parser.parse_args()
-    print("%-58s %-9s %12s %12s %7s  %s" % ("question", "unit", "TensorFlow", "ours", "ratio", "spread"))
+    def give_up(*_):
+        raise TimeoutError("no answer after %d s" % args.patience)
+    signal.signal(signal.SIGALRM, give_up)
+    print("%-58s %-9s %12s %12s %7s  %-12s %s" % ("question", "unit", "TensorFlow", "ours", "ratio", "spread", "load"))
     for name, unit, smaller, jobs, measure in questions:
         if args.k not in name:
             continue
         clusters, getters = [], []
+        signal.alarm(args.patience)
         try:
             for command in ([] if args.ours_only else [None]) + [shlex.split(args.server)]:
                 clusters.append(Cluster(jobs, command))
@@ -308,11 +329,13 @@ def main(questions, description):
                 print("%-58s %-9s %12s %12.1f" % (name, unit, "", medians[0]), flush=True)
                 continue
             ratios = [ours / theirs for theirs, ours in rounds]
-            print("%-58s %-9s %12.1f %12.1f %6.2fx  %.2f..%.2f" % (name, unit, *medians, medians[1] / medians[0],
-                                                                   min(ratios), max(ratios)), flush=True)
+            print("%-58s %-9s %12.1f %12.1f %6.2fx  %-12s %.1f" % (
+                name, unit, *medians, medians[1] / medians[0], "%.2f..%.2f" % (min(ratios), max(ratios)),
+                os.getloadavg()[0]), flush=True)
         except Exception as e:
             print("%-58s failed: %s" % (name, str(e).splitlines()[0][:200]), flush=True)
         finally:
+            signal.alarm(0)
             for c in clusters:
                 c.stop()
 
