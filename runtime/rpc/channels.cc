@@ -21,7 +21,9 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 250);
   // In spite of its name: how long one try may take before the next.
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 10'000);
+  // No more often than a stock server puts up with (sessions ask by themselves, see peer_watch.h).
+  // The timeout is also how long sent bytes may go without the other machine's acknowledgement.
+  args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   args.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20);

@@ -11,6 +11,12 @@
 #include "runtime/session/step_errors.h"
 
 namespace tensorfleet {
+namespace {
+
+// For a big graph on a busy worker; a worker that says nothing must not hold the step for ever.
+constexpr auto kRegisterPatience = std::chrono::minutes(5);
+
+}  // namespace
 
 void MasterSession::Compile(std::shared_ptr<CompiledStep> step, FeedStyle style,
                             std::vector<std::pair<std::string, std::string>> connections) {
@@ -76,6 +82,7 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
     }
     CallOptions call;
     call.cancellation = &closing_;
+    call.timeout = kRegisterPatience;
     const bool name_task = options_.name_tasks_in_errors && !parts[i].task->is_local;
     parts[i].task->worker->RegisterGraph(
         call, std::move(args), [registration, i, name_task](StatusOr<std::string> graph_handle) {

@@ -12,12 +12,14 @@
 #include "runtime/base/timer_queue.h"
 #include "runtime/session/compiled_step.h"
 #include "runtime/session/master_types.h"
+#include "runtime/session/peer_watch.h"
 #include "runtime/session/session_graph.h"
 #include "runtime/session/worker.h"
 
 namespace tensorfleet {
 
 struct PartialStep;
+class StepRun;
 
 class MasterSession : public std::enable_shared_from_this<MasterSession> {
  public:
@@ -52,6 +54,9 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
                    Done done);
   void ReleaseCallable(int64_t handle);
 
+  // Steps end with Unavailable when a peer that they need says nothing any more. Once, at the
+  // start.
+  void WatchPeers();
   // Cancels what runs and calls back when nothing runs any more and the other workers were told.
   void Close(Done done);
 
@@ -69,9 +74,12 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
     std::vector<int> fetch_slots;
   };
 
-  // Counts a step that runs; false when the session is closed.
-  bool EnterStep() ABSL_LOCKS_EXCLUDED(mu_);
-  void LeaveStep() ABSL_LOCKS_EXCLUDED(mu_);
+  // Counts a step that runs; false when the session is closed. `distributed` names it when it needs
+  // other tasks.
+  bool EnterStep(const std::shared_ptr<StepRun>& distributed) ABSL_LOCKS_EXCLUDED(mu_);
+  void LeaveStep(StepRun* distributed) ABSL_LOCKS_EXCLUDED(mu_);
+  bool NeedsTask(const std::string& task) ABSL_LOCKS_EXCLUDED(mu_);
+  void TaskLost(const std::string& task, const Status& why) ABSL_LOCKS_EXCLUDED(mu_);
   Status ClosedError() const;
   std::shared_ptr<const Variant> FindVariant(const RunStepArgs& args);
   // Finds or starts preparing.
@@ -86,6 +94,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   const Options options_;
   SessionGraph graph_;
   CancellationManager closing_;
+  std::shared_ptr<PeerWatch> watch_;  // null when there are no peers
 
   Mutex extend_mu_;
   int64_t version_ ABSL_GUARDED_BY(extend_mu_) = 0;
@@ -93,6 +102,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   int running_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::flat_hash_map<StepRun*, std::weak_ptr<StepRun>> distributed_ ABSL_GUARDED_BY(mu_);
   std::function<void()> when_idle_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::shared_ptr<const Variant>> variants_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::shared_ptr<CompiledStep>> steps_ ABSL_GUARDED_BY(mu_);
