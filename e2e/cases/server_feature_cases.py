@@ -223,7 +223,7 @@ def case_a_variable_changed_in_a_loop_elsewhere_is_read_after_it():
         def body(i):
             with tf.control_dependencies([v.assign_add(1.0)]):
                 return i + 1
-        loop = tf.while_loop(lambda i: i < 5, body, [0])
+        loop = tf.while_loop(lambda i: i < 5, body, [0])[0]
         with tf.control_dependencies([loop]):
             unplaced = tf.raw_ops.Identity(input=v._ref())
             with tf.device("/job:local/task:0"):
@@ -245,7 +245,7 @@ def case_a_call_in_a_loop_runs_once_per_iteration():
             def bump(i):
                 v.assign_add(amount)   # takes only what is the same in every iteration
                 return i + 1
-            loop = tf.while_loop(lambda i: i < 3, bump, [0])
+            loop = tf.while_loop(lambda i: i < 3, bump, [0])[0]
             with session(c.target("local"), g) as s:
                 s.run(v.initializer)
                 assert s.run(loop, {amount: 2.0}) == 3
@@ -406,6 +406,7 @@ def case_a_restarted_server_is_noticed():
                 s.run(v)
                 raise AssertionError("the old session went on")
             except E.AbortedError:
+                s.close()
                 break
             except E.UnavailableError:
                 assert time.time() < deadline
@@ -482,7 +483,7 @@ def case_sigterm_drains_and_exits_with_zero():
     with Cluster({"local": 1}) as c, graph() as g:
         q = tf.queue.FIFOQueue(1, [tf.float32], [[]], shared_name="q")
         put, take = q.enqueue([1.0]), q.dequeue()
-        s, seen = session(c.target("local"), g), []
+        s, seen = session(c.target("local"), g, 5), []   # (the client says goodbye for as long, to nobody)
         s.run(put)
         t = threading.Thread(target=lambda: seen.append(s.run(take)))
         t.start()
@@ -495,7 +496,7 @@ def case_sigterm_drains_and_exits_with_zero():
 @only_ours
 def case_sigterm_ends_an_idle_server_at_once():
     with Cluster({"local": 1}) as c, graph() as g:
-        s = session(c.target("local"), g, 1)   # (the client says goodbye for as long, to nobody)
+        s = session(c.target("local"), g, 5)
         s.run(tf.no_op())
         p, t0 = c.procs["local", 0], time.time()
         p.terminate()

@@ -19,7 +19,7 @@ struct Outcome {
   std::string out, err;
 };
 
-Outcome Run(const std::string& line) {
+Outcome Typed(const std::string& line) {
   CLI::App app("", "tensorfleet");
   app.require_subcommand(1);
   Outcome outcome;
@@ -43,9 +43,9 @@ Outcome Run(const std::string& line) {
 }
 
 TEST(Commands, OneIsNeededAndUnknownOnesAreRefused) {
-  EXPECT_EQ(Run("").exit_code, -1);
-  EXPECT_EQ(Run("serve").exit_code, -1);
-  EXPECT_EQ(Run("server --no_such_flag").exit_code, -1);
+  EXPECT_EQ(Typed("").exit_code, -1);
+  EXPECT_EQ(Typed("serve").exit_code, -1);
+  EXPECT_EQ(Typed("server --no_such_flag").exit_code, -1);
 }
 
 TEST(ServerCommand, NamesTheFlagWhoseValueIsOfNoUse) {
@@ -55,7 +55,7 @@ TEST(ServerCommand, NamesTheFlagWhoseValueIsOfNoUse) {
            {"--cluster_spec ps|", "--cluster_spec"},
            {"--log_level loud", "loud"},
            {"--log_format xml", "--log_format"}}) {
-    const Outcome outcome = Run("server " + line);
+    const Outcome outcome = Typed("server " + line);
     EXPECT_EQ(outcome.exit_code, 2) << line;
     EXPECT_THAT(outcome.err, HasSubstr(word)) << line;
   }
@@ -64,14 +64,14 @@ TEST(ServerCommand, NamesTheFlagWhoseValueIsOfNoUse) {
 TEST(ServerCommand, RefusesNumbersOutOfRange) {
   for (const char* flag :
        {"--task_index -1", "--threads 5000", "--metrics_port 70000", "--drain_deadline -1"}) {
-    const Outcome outcome = Run(std::string("server ") + flag);
+    const Outcome outcome = Typed(std::string("server ") + flag);
     EXPECT_EQ(outcome.exit_code, -1) << flag;
     EXPECT_FALSE(outcome.err.empty()) << flag;
   }
 }
 
 TEST(ServerCommand, SaysThatAPortCannotBeListenedOn) {
-  const Outcome outcome = Run("server --bind 203.0.113.1:1");  // an address of nobody's
+  const Outcome outcome = Typed("server --bind 203.0.113.1:1");  // an address of nobody's
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("203.0.113.1:1"));
 }
@@ -88,13 +88,13 @@ TEST(LogFlags, SetLevelAndFormat) {
 }
 
 TEST(OpsCommand, ListsOpsAndWhatTheyRunOn) {
-  const Outcome outcome = Run("ops");
+  const Outcome outcome = Typed("ops");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, HasSubstr("MatMul"));
 }
 
 TEST(VersionCommand, PrintsTheVersion) {
-  const Outcome outcome = Run("version");
+  const Outcome outcome = Typed("version");
   EXPECT_EQ(outcome.exit_code, 0);
   EXPECT_THAT(outcome.out, ::testing::ContainsRegex("[0-9]+\\.[0-9]+"));
 }

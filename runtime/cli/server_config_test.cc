@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "absl/strings/str_replace.h"
 #include "proto/server_def.pb.h"
 #include "runtime/base/small_file.h"
 
@@ -117,7 +118,7 @@ TEST_F(ServerConfigTest, SaysWhereTheFaultIs) {
   EXPECT_THAT(Error(), HasSubstr("/nowhere/def"));
   flags_.server_def = File("cluster {");
   EXPECT_THAT(Error(), AllOf(HasSubstr(flags_.server_def), HasSubstr("line 1")));
-  flags_.server_def = File(absl::StrCat(kServerDef, "protocol: 'grpc+verbs'"));
+  flags_.server_def = File(absl::StrReplaceAll(kServerDef, {{"\"grpc\"", "\"grpc+verbs\""}}));
   EXPECT_THAT(Error(), HasSubstr("grpc+verbs"));
   flags_.server_def = File(absl::StrCat(kServerDef, "replica: 3"));
   EXPECT_THAT(Error(), HasSubstr("replica"));

@@ -1,9 +1,20 @@
 // Passing a node's outputs on to its consumers, and finding out which of them are ready.
+#include <memory>
 #include <utility>
 
 #include "runtime/execute/step.h"
 
 namespace tensorfleet::execute {
+namespace {
+
+// A handle to `value` in a slot that is empty. Assigning a shape to another takes the general way
+// through its vector; making one is a few moves.
+void CopyInto(Tensor& slot, const Tensor& value) {
+  std::destroy_at(&slot);
+  std::construct_at(&slot, value);
+}
+
+}  // namespace
 
 inline void Step::Arrive(const OutEdge& edge, Iteration* to, bool is_dead, bool from_enter) {
   if (edge.to_merge) return ArriveAtMerge(edge, to, is_dead, from_enter);
@@ -59,7 +70,7 @@ void Step::Deliver(const NodeItem& item, Iteration* to, EdgeValue* outputs, bool
           slot.tensor = std::move(output.tensor);
           slot.ref = std::move(output.ref);
         } else {
-          slot.tensor = output.tensor;
+          CopyInto(slot.tensor, output.tensor);
           slot.ref = output.ref;
         }
       }
@@ -84,7 +95,7 @@ void Step::DeliverPlain(const NodeItem& item, Iteration* iteration, Tensor& outp
     Arrive(*edge++, iteration, /*is_dead=*/false, /*from_enter=*/false);
   } else if (edge != control) {
     for (; edge + 1 != control; ++edge) {
-      iteration->slots[edge->slot].tensor = output;
+      CopyInto(iteration->slots[edge->slot].tensor, output);
       Arrive(*edge, iteration, /*is_dead=*/false, /*from_enter=*/false);
     }
     iteration->slots[edge->slot].tensor = std::move(output);

@@ -150,8 +150,8 @@ void StepRun::PartDone(size_t i, Status status) {
     // nodes up by.
     const std::vector<std::string>& fetches = step_->signature().fetches;
     if (!task.is_local && !fetches.empty()) {
-      status = Suffixed(status,
-                        absl::StrCat("\n\t [[", fetches[0].substr(0, fetches[0].rfind(':')), "]]"));
+      status = Suffixed(status, absl::StrCat("\n\t [[{{node ",
+                                             fetches[0].substr(0, fetches[0].rfind(':')), "}}]]"));
     }
     if (errors_.Add(status)) cancellation_.StartCancel(MarkDerived(std::move(status)));
   }
