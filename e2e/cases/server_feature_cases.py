@@ -422,8 +422,9 @@ def case_a_step_towards_a_killed_server_fails_at_once():
         with tf.device("/job:worker/task:0"):
             y = never + 1.0
         with session(c.target("worker"), g) as s:
+            s.run(tf.no_op())
             killed = []
-            threading.Timer(0.5, lambda: (c.kill("ps", 0), killed.append(time.time()))).start()
+            threading.Timer(0.5, lambda: (killed.append(time.time()), c.kill("ps", 0))).start()
             raises((E.UnavailableError, E.AbortedError), "/job:ps/replica:0/task:0", lambda: s.run(y))
             assert time.time() - killed[0] < 2, time.time() - killed[0]
 

@@ -15,6 +15,10 @@ bool RunsOn(const CompiledStep& step, const std::string& task) {
                      [&](const CompiledStep::Part& part) { return part.task->name == task; });
 }
 
+bool IsAmong(const std::vector<std::string>& tasks, const std::string& task) {
+  return std::find(tasks.begin(), tasks.end(), task) != tasks.end();
+}
+
 }  // namespace
 
 void MasterSession::WatchPeers() {
@@ -36,9 +40,27 @@ void MasterSession::WatchPeers() {
   watch_->Start();
 }
 
+int64_t MasterSession::AddPreparation(Preparation preparation) {
+  MutexLock lock(&mu_);
+  preparations_.emplace(next_preparation_, std::move(preparation));
+  return next_preparation_++;
+}
+
+void MasterSession::RemovePreparation(int64_t id) {
+  Preparation removed;  // destroyed outside the lock
+  MutexLock lock(&mu_);
+  const auto it = preparations_.find(id);
+  if (it == preparations_.end()) return;
+  removed = std::move(it->second);
+  preparations_.erase(it);
+}
+
 bool MasterSession::NeedsTask(const std::string& task) {
   std::vector<std::shared_ptr<StepRun>> steps;  // let go of outside the lock
   MutexLock lock(&mu_);
+  for (const auto& [id, preparation] : preparations_) {
+    if (IsAmong(preparation.tasks, task)) return true;
+  }
   for (const auto& [handle, partial] : partial_) {
     if (RunsOn(*partial->step, task)) return true;
   }
@@ -54,13 +76,18 @@ bool MasterSession::NeedsTask(const std::string& task) {
 void MasterSession::TaskLost(const std::string& task, const Status& why) {
   std::vector<std::shared_ptr<StepRun>> steps;
   std::vector<std::shared_ptr<PartialStep>> partial_steps;
+  std::vector<std::function<void(const Status&)>> preparations;
   {
     MutexLock lock(&mu_);
     for (const auto& [key, weak] : distributed_) {
       if (std::shared_ptr<StepRun> step = weak.lock()) steps.push_back(std::move(step));
     }
     for (const auto& [handle, partial] : partial_) partial_steps.push_back(partial);
+    for (const auto& [id, preparation] : preparations_) {
+      if (IsAmong(preparation.tasks, task)) preparations.push_back(preparation.lost);
+    }
   }
+  for (const auto& lost : preparations) lost(why);
   for (const auto& step : steps) {
     if (RunsOn(step->step(), task)) step->Abort(why);
   }

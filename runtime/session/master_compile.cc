@@ -11,13 +11,6 @@
 #include "runtime/session/step_errors.h"
 
 namespace tensorfleet {
-namespace {
-
-// For a big graph on a busy worker; a worker that says nothing must not hold the step for ever.
-constexpr auto kRegisterPatience = std::chrono::minutes(5);
-
-}  // namespace
-
 void MasterSession::Compile(std::shared_ptr<CompiledStep> step, FeedStyle style,
                             std::vector<std::pair<std::string, std::string>> connections) {
   options_.worker->pool()->Schedule([self = shared_from_this(), step = std::move(step), style,
@@ -38,9 +31,18 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
     std::shared_ptr<CompiledStep> step;
     CompiledStep::Contents contents;
     StepErrors errors;
+    CancellationManager cancellation;
+    CancellationManager::Token closing = -1;
+    int64_t preparation = -1;
     std::atomic<size_t> pending;
+    void Abort(const Status& why) {
+      errors.Add(why);
+      cancellation.StartCancel(why);
+    }
     void OneLess() {
       if (pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+      session->RemovePreparation(preparation);
+      if (closing >= 0) session->closing_.TryDeregister(closing);
       step->SetReady(errors.Merged(), std::move(contents));
     }
   };
@@ -50,6 +52,14 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
   registration->contents = std::move(cut.contents);
   std::vector<CompiledStep::Part>& parts = registration->contents.parts;
   registration->pending = parts.size() + 1;
+  const auto abort = [weak = std::weak_ptr<Registration>(registration)](const Status& why) {
+    if (const auto live = weak.lock()) live->Abort(why);
+  };
+  registration->closing = closing_.Register([abort, self = weak_from_this()] {
+    if (const auto session = self.lock()) abort(session->closing_.status());
+  });
+  if (registration->closing < 0) registration->Abort(closing_.status());
+  registration->preparation = AddPreparation({cut.tasks, abort});
 
   const SessionTask* own = nullptr;
   for (const SessionTask& task : options_.tasks) {
@@ -81,19 +91,21 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
       parts[i].graph = nullptr;
     }
     CallOptions call;
-    call.cancellation = &closing_;
-    call.timeout = kRegisterPatience;
+    call.cancellation = &registration->cancellation;
     const bool name_task = options_.name_tasks_in_errors && !parts[i].task->is_local;
     parts[i].task->worker->RegisterGraph(
         call, std::move(args), [registration, i, name_task](StatusOr<std::string> graph_handle) {
           CompiledStep::Part& part = registration->contents.parts[i];
           if (graph_handle.ok()) {
             part.graph_handle = *std::move(graph_handle);
-          } else if (name_task) {
-            registration->errors.Add(
-                Prefixed(absl::StrCat("From ", part.task->name, ":\n"), graph_handle.status()));
           } else {
-            registration->errors.Add(graph_handle.status());
+            Status status = graph_handle.status();
+            if (absl::IsCancelled(status) && registration->cancellation.is_cancelled()) {
+              status = MarkDerived(std::move(status));
+            }
+            registration->errors.Add(
+                name_task ? Prefixed(absl::StrCat("From ", part.task->name, ":\n"), status)
+                          : status);
           }
           registration->OneLess();
         });

@@ -42,6 +42,12 @@ std::vector<int> SortedOrder(const std::vector<std::string>& names) {
   return order;
 }
 
+// A step that could not be prepared for want of a worker is prepared anew when it is asked for
+// again.
+bool LackedAPeer(const CompiledStep& step) {
+  return step.is_ready() && absl::IsUnavailable(step.status());
+}
+
 }  // namespace
 
 MasterSession::MasterSession(Options options)
@@ -95,7 +101,10 @@ std::shared_ptr<const MasterSession::Variant> MasterSession::FindVariant(const R
   {
     MutexLock lock(&mu_);
     const auto it = variants_.find(key);
-    if (it != variants_.end()) return it->second;
+    if (it != variants_.end()) {
+      if (!LackedAPeer(*it->second->step)) return it->second;
+      variants_.erase(it);
+    }
   }
   auto variant = std::make_shared<Variant>();
   StepSignature signature;
@@ -125,7 +134,7 @@ std::shared_ptr<CompiledStep> MasterSession::Prepare(const StepSignature& signat
   {
     MutexLock lock(&mu_);
     std::shared_ptr<CompiledStep>& known = steps_[KeyOf(signature)];
-    if (known != nullptr) return known;
+    if (known != nullptr && !LackedAPeer(*known)) return known;
     step = known = std::make_shared<CompiledStep>(signature);
   }
   Compile(step, FeedStyle::kCallFrame, {});

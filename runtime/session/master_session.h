@@ -78,6 +78,14 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   // other tasks.
   bool EnterStep(const std::shared_ptr<StepRun>& distributed) ABSL_LOCKS_EXCLUDED(mu_);
   void LeaveStep(StepRun* distributed) ABSL_LOCKS_EXCLUDED(mu_);
+  // A step that is being prepared by `tasks`; `lost` is called, until it is removed, when one of
+  // them says nothing any more.
+  struct Preparation {
+    std::vector<std::string> tasks;
+    std::function<void(const Status& why)> lost;
+  };
+  int64_t AddPreparation(Preparation preparation) ABSL_LOCKS_EXCLUDED(mu_);
+  void RemovePreparation(int64_t id) ABSL_LOCKS_EXCLUDED(mu_);
   bool NeedsTask(const std::string& task) ABSL_LOCKS_EXCLUDED(mu_);
   void TaskLost(const std::string& task, const Status& why) ABSL_LOCKS_EXCLUDED(mu_);
   Status ClosedError() const;
@@ -103,6 +111,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   int running_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<StepRun*, std::weak_ptr<StepRun>> distributed_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<int64_t, Preparation> preparations_ ABSL_GUARDED_BY(mu_);
+  int64_t next_preparation_ ABSL_GUARDED_BY(mu_) = 0;
   std::function<void()> when_idle_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::shared_ptr<const Variant>> variants_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::shared_ptr<CompiledStep>> steps_ ABSL_GUARDED_BY(mu_);
