@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/validate.h"
-#include "operator/main/yaml_to_json.h"
+#include "operator/api/yaml.h"
 #include "operator/plan/pipeline.h"
 
 namespace tensorfleet::operator_main {
@@ -55,11 +55,12 @@ StatusOr<std::string> DryRunOne(json object, const plan::Options& options, absl:
 
 StatusOr<std::string> DryRun(const std::string& text, const plan::Options& options,
                              absl::Time now) {
-  TFLEET_ASSIGN_OR_RETURN(std::vector<json> documents, YamlToJson(text));
+  TFLEET_ASSIGN_OR_RETURN(std::vector<api::YamlDocument> documents, api::ParseYaml(text));
   if (documents.empty()) return InvalidArgument("there is no document in the file");
   // What `kubectl get -o yaml` prints of several.
   std::vector<json> jobs;
-  for (json& document : documents) {
+  for (api::YamlDocument& parsed : documents) {
+    json& document = parsed.json;
     const bool is_list =
         document.is_object() && document.contains("items") && document["items"].is_array();
     if (!is_list) {

@@ -13,7 +13,6 @@
 #include "operator/main/dry_run.h"
 #include "operator/main/endpoints.h"
 #include "operator/main/flags.h"
-#include "operator/main/yaml_to_json.h"
 
 namespace tensorfleet::operator_main {
 namespace {
@@ -181,34 +180,6 @@ TEST(Certificates, ThatAreBrokenAreMadeAnew) {
   mixed.server_certificate = other.server_certificate;
   mixed.server_key = other.server_key;
   EXPECT_EQ(NeededRenewal(mixed, kNames, kNow), Renewal::kServer);
-}
-
-TEST(Yaml, BecomesJsonAsKubernetesReadsIt) {
-  const auto documents = YamlToJson(
-      "a: {n: 3, q: \"3\", b: true, s: 'true', f: 1.5, z: ~, t: 1h}\n---\n---\nl: [1, x]\n");
-  ASSERT_TRUE(documents.ok()) << documents.status();
-  ASSERT_EQ(documents->size(), 2u);
-  EXPECT_EQ((*documents)[0]["a"], (json{{"n", 3},
-                                        {"q", "3"},
-                                        {"b", true},
-                                        {"s", "true"},
-                                        {"f", 1.5},
-                                        {"z", nullptr},
-                                        {"t", "1h"}}));
-  EXPECT_EQ((*documents)[1]["l"], (json{1, "x"}));
-}
-
-TEST(Yaml, IsRefusedWhenHostile) {
-  EXPECT_FALSE(YamlToJson("a: [").ok());
-  EXPECT_FALSE(YamlToJson("[a, b]: c").ok());
-  std::string bomb = "a: &a [x,x,x,x,x,x,x,x,x,x]\n";
-  for (char c = 'b'; c < 'j'; ++c) {
-    const std::string before(1, c - 1);
-    bomb += absl::StrCat(std::string(1, c), ": &", std::string(1, c), " [");
-    for (int i = 0; i < 10; ++i) absl::StrAppend(&bomb, i ? "," : "", "*", before);
-    bomb += "]\n";
-  }
-  EXPECT_FALSE(YamlToJson(bomb).ok());
 }
 
 TEST(DryRun, ShowsPodsServicesAndStatus) {
