@@ -55,28 +55,6 @@ TEST(Status, LeavesOutWhatItCannotRead) {
   EXPECT_FALSE(status.progress);
 }
 
-TEST(StatusMergePatch, TurnsOneStatusIntoTheOther) {
-  const TFJobStatus from = TFJobStatusFromJson(Json::parse(kStatus));
-  TFJobStatus to = from;
-  to.conditions.pop_back();
-  to.completion_time.reset();
-  to.replica_statuses[ReplicaType::kPs].active = 0;
-  to.replica_statuses[ReplicaType::kWorker].active = 2;
-  to.ready = "2/3";
-  const Json patch = StatusMergePatch(from, to);
-  Json patched = ToJson(from);
-  patched.merge_patch(patch);
-  EXPECT_EQ(patched, ToJson(to));
-  EXPECT_TRUE(patch["completionTime"].is_null());
-  EXPECT_TRUE(patch["replicaStatuses"]["PS"]["active"].is_null());
-  EXPECT_FALSE(patch.contains("startTime"));
-}
-
-TEST(StatusMergePatch, OfEqualStatusesIsEmpty) {
-  const TFJobStatus status = TFJobStatusFromJson(Json::parse(kStatus));
-  EXPECT_EQ(StatusMergePatch(status, status), Json::object());
-}
-
 TEST(IndexSet, HasACompactForm) {
   EXPECT_EQ(IndexSetToString({0, 2, 3, 4, 9}), "0,2-4,9");
   EXPECT_EQ(ParseIndexSet("0,2-4,9"), (std::set<int32_t>{0, 2, 3, 4, 9}));

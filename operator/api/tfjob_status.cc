@@ -103,22 +103,6 @@ Json ToJson(const Progress& progress) {
   return json;
 }
 
-Json MergePatch(const Json& from, const Json& to) {
-  Json patch = Json::object();
-  for (const auto& [key, value] : to.items()) {
-    const auto old = from.find(key);
-    if (old == from.end() || (*old != value && !(old->is_object() && value.is_object()))) {
-      patch[key] = value;
-    } else if (*old != value) {
-      patch[key] = MergePatch(*old, value);
-    }
-  }
-  for (const auto& [key, value] : from.items()) {
-    if (!to.contains(key)) patch[key] = nullptr;
-  }
-  return patch;
-}
-
 }  // namespace
 
 const Condition* TFJobStatus::Find(absl::string_view type) const {
@@ -180,10 +164,6 @@ nlohmann::json ToJson(const TFJobStatus& status) {
   PutCount(json, "jobRestarts", status.job_restarts);
   if (status.progress) json["progress"] = ToJson(*status.progress);
   return json;
-}
-
-nlohmann::json StatusMergePatch(const TFJobStatus& from, const TFJobStatus& to) {
-  return MergePatch(ToJson(from), ToJson(to));
 }
 
 }  // namespace tensorfleet::api

@@ -72,8 +72,5 @@ struct TFJobStatus {
 TFJobStatus TFJobStatusFromJson(const nlohmann::json& status);
 // The object to write to the status subresource: complete, zero counts omitted.
 nlohmann::json ToJson(const TFJobStatus& status);
-// The value of `status` in a JSON merge patch (RFC 7386) that turns `from` into `to`; an empty
-// object when they are equal. Lists are replaced whole; what vanishes is null.
-nlohmann::json StatusMergePatch(const TFJobStatus& from, const TFJobStatus& to);
 
 }  // namespace tensorfleet::api

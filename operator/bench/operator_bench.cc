@@ -1,13 +1,13 @@
 // Measures a TFJob operator against a real API server, from outside: ours or another one. See
 // README.md.
 //
-//   operator-bench --kubeconfig F plain JOBS        objects of JOBS jobs made by a plain parallel
-//   client operator-bench --kubeconfig F burst JOBS [PID]  JOBS TFJobs submitted at once; time
-//   until all exist operator-bench --kubeconfig F latency JOBS      one TFJob after the other; time
-//   to its first pod operator-bench --kubeconfig F fair JOBS         as burst, with a single
-//   further job in the middle operator-bench --kubeconfig F finished JOBS     JOBS finished TFJobs,
-//   as they stay behind operator-bench --kubeconfig F clean             deletes what the others
-//   made
+//   operator-bench [--kubeconfig F] plain JOBS        the objects of JOBS jobs, by a plain client
+//   operator-bench [--kubeconfig F] burst JOBS [PID]  JOBS TFJobs at once; time until all exist
+//   operator-bench [--kubeconfig F] latency JOBS      one after the other; time to its first pod
+//   operator-bench [--kubeconfig F] fair JOBS         as burst, with a single further job behind it
+//   operator-bench [--kubeconfig F] finished JOBS     JOBS finished TFJobs, as they stay behind
+//   operator-bench [--kubeconfig F] finish            lets all pods run and succeed
+//   operator-bench [--kubeconfig F] clean             deletes what the others made
 
 #include <algorithm>
 #include <atomic>
@@ -302,6 +302,38 @@ int Clean(k8s::Client& client) {
   return 0;
 }
 
+// The kubelet's part: all pods run, and a while later have succeeded.
+int Finish(k8s::Client& client) {
+  std::vector<std::string> names;
+  const auto list = client.Get(absl::StrCat(Pods(), "?labelSelector=", kLabel));
+  const json parsed = json::parse(list.value_or("{}"), nullptr, false);
+  for (const json& item : parsed.value("items", json::array())) {
+    names.push_back(item["metadata"]["name"]);
+  }
+  const auto set = [&](const char* phase, const char* ready, const json& state) {
+    const json status = {
+        {"status",
+         {{"phase", phase},
+          {"conditions", json::array({{{"type", "Ready"},
+                                       {"status", ready},
+                                       {"lastTransitionTime", "2024-01-05T22:58:20Z"}}})},
+          {"containerStatuses", json::array({{{"name", "tensorflow"},
+                                              {"image", "train:1"},
+                                              {"imageID", ""},
+                                              {"ready", *ready == 'T'},
+                                              {"restartCount", 0},
+                                              {"state", state}}})}}}};
+    InParallel(static_cast<int>(names.size()), kParallel, [&](int i) {
+      (void)client.MergePatch(Pods() + "/" + names[i] + "/status", status.dump());
+    });
+  };
+  set("Running", "True", {{"running", json::object()}});
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  set("Succeeded", "False", {{"terminated", {{"exitCode", 0}, {"reason", "Completed"}}}});
+  std::printf("%zu pods have run and succeeded\n", names.size());
+  return 0;
+}
+
 int Main(std::vector<std::string> args) {
   std::string kubeconfig;
   if (args.size() >= 2 && args[0] == "--kubeconfig") {
@@ -325,10 +357,12 @@ int Main(std::vector<std::string> args) {
   if (what == "fair") return Burst(client, count, pid, true);
   if (what == "latency") return Latency(client, count);
   if (what == "finished") return Finished(client, count);
+  if (what == "finish") return Finish(client);
   if (what == "clean") return Clean(client);
-  std::fprintf(stderr,
-               "usage: operator-bench [--kubeconfig FILE] plain|burst|fair|latency|finished|clean "
-               "[JOBS [PID]]\n");
+  std::fprintf(
+      stderr,
+      "usage: operator-bench [--kubeconfig FILE] plain|burst|fair|latency|finished|finish|clean "
+      "[JOBS [PID]]\n");
   return 2;
 }
 

@@ -138,8 +138,12 @@ void Controller::Reconcile(const std::string& key) {
   if (written || todo.status_write != StatusWrite::kFirst) {
     std::vector<ParallelRunner::Task> tasks;
     tasks.reserve(todo.actions.size() + 1);
-    for (const plan::Action& action : todo.actions) {
-      tasks.push_back([&, this] { note(ApplyAction(job, action)); });
+    // Pods take longest to become useful: their creation is asked for first.
+    for (const bool creates_pods : {true, false}) {
+      for (const plan::Action& action : todo.actions) {
+        if ((action.kind == plan::ActionKind::kCreatePod) != creates_pods) continue;
+        tasks.push_back([&, this] { note(ApplyAction(job, action)); });
+      }
     }
     if (write && !written) {
       tasks.push_back([&, this] {

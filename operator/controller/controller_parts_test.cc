@@ -7,37 +7,12 @@
 #include <thread>
 
 #include "operator/controller/informers.h"
-#include "operator/controller/merge_diff.h"
 #include "operator/controller/parallel_runner.h"
 
 namespace tensorfleet::controller {
 namespace {
 
 using nlohmann::json;
-
-TEST(MergeDiff, LeadsFromOneValueToTheOther) {
-  const std::vector<std::string> values = {
-      R"({})",
-      R"({"a":1})",
-      R"({"a":{"b":1,"c":[1,2]}})",
-      R"({"a":{"c":[2]},"d":null})",
-      R"({"replicaStatuses":{"Worker":{"active":2,"failed":1}}})",
-      R"({"replicaStatuses":{"Worker":{}}})",
-      R"({"replicaStatuses":{"PS":{"active":1}},"conditions":[{"type":"Created"}]})"};
-  for (const std::string& from : values) {
-    for (const std::string& to : values) {
-      if (to.find("null") != std::string::npos) continue;  // a merge patch cannot say null
-      json patched = json::parse(from);
-      patched.merge_patch(MergeDiff(patched, json::parse(to)));
-      EXPECT_EQ(patched, json::parse(to)) << from << " -> " << to;
-    }
-  }
-}
-
-TEST(MergeDiff, OfEqualsIsEmpty) {
-  const json value = json::parse(R"({"a":{"b":[1]}})");
-  EXPECT_EQ(MergeDiff(value, value), json::object());
-}
 
 TEST(ParallelRunner, RunsEverythingAndThenReturns) {
   ParallelRunner runner(4);

@@ -56,7 +56,7 @@ TEST_F(Lifecycle, CostsNoMoreRequestsThanItMust) {
       const bool ours = request.method != "GET" &&
                         request.target.find("/events") == std::string::npos &&
                         request.target.find("/status") == std::string::npos;
-      count += ours || (request.method == "PATCH" && request.target == Jobs() + "/j/status");
+      count += ours || (request.method == "PUT" && request.target == Jobs() + "/j/status");
     }
     return count;
   };

@@ -94,7 +94,7 @@ TEST_F(Robustness, AStatusThatSomebodyElseChangedIsWrittenAgain) {
   fault.code = 409;
   fault.reason = "Conflict";
   fault.path_contains = "/tfjobs/j/status";
-  fault.method = "PATCH";
+  fault.method = "PUT";
   fault.times = 2;
   fake()->Inject(fault);
   Live("j");
