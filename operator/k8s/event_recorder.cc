@@ -31,7 +31,7 @@ std::string KeyOf(const ObjectReference& about, absl::string_view type, absl::st
 
 }  // namespace
 
-std::string CombineMessages(const std::deque<std::string>& messages) {
+std::string CombineMessages(const std::vector<std::string>& messages) {
   std::string all = messages.front();
   const size_t colon = all.find(": ");
   const std::string prefix = colon == std::string::npos ? "" : all.substr(0, colon + 2);
@@ -94,7 +94,7 @@ bool EventRecorder::Take(Group* out) {
     return true;
   }
   *out = {first.about, first.type, first.reason, {std::move(first.messages.front())}};
-  first.messages.pop_front();
+  first.messages.erase(first.messages.begin());
   --waiting_;
   return true;
 }

@@ -6,7 +6,6 @@
 // a combined event. Thread-safe.
 #pragma once
 
-#include <deque>
 #include <functional>
 #include <list>
 #include <string>
@@ -31,7 +30,7 @@ class EventRecorder {
     double qps = 100;               // of events; they do not count against the client's own limit
     double busy_qps = 10;           // while is_busy says so
     std::function<bool()> is_busy;  // may be null
-    size_t max_waiting = 20000;     // beyond this the newest are dropped, and counted
+    size_t max_waiting = 100000;    // beyond this the newest are dropped, and counted
     size_t merge_above = 64;        // waiting events from which on those of one reason are merged
   };
 
@@ -54,7 +53,7 @@ class EventRecorder {
   struct Group {  // waiting messages of one object, type and reason
     ObjectReference about;
     std::string type, reason;
-    std::deque<std::string> messages;
+    std::vector<std::string> messages;
   };
   struct Sent {  // an event object we may count up
     std::string name;
@@ -93,6 +92,6 @@ class EventRecorder {
 
 // "Created pod: a" and "Created pod: b" become "Created pod: a, b"; texts without a common
 // beginning are joined by "; ". Cut to what an event may hold.
-std::string CombineMessages(const std::deque<std::string>& messages);
+std::string CombineMessages(const std::vector<std::string>& messages);
 
 }  // namespace tensorfleet::k8s

@@ -240,7 +240,7 @@ TEST_F(RecorderTest, AnEventThatTheServerForgotBeginsAnew) {
 TEST(CombineMessages, SharesTheBeginning) {
   EXPECT_EQ(CombineMessages({"Created pod: a", "Created pod: b"}), "Created pod: a, b");
   EXPECT_EQ(CombineMessages({"one thing", "another: thing"}), "one thing; another: thing");
-  std::deque<std::string> many;
+  std::vector<std::string> many;
   for (int i = 0; i < 500; ++i) many.push_back(absl::StrCat("Created pod: job-worker-", i));
   EXPECT_LE(CombineMessages(many).size(), 1024u);
   EXPECT_THAT(CombineMessages(many), HasSubstr(" more"));
