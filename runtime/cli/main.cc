@@ -8,6 +8,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tensorfleet::cli::AddServerCommand(&app, &exit_code);
   tensorfleet::cli::AddTrainCommand(&app, &exit_code);
+  tensorfleet::cli::AddRunCommand(&app, &exit_code);
   tensorfleet::cli::AddOpsCommand(&app, &exit_code);
   tensorfleet::cli::AddVersionCommand(&app, &exit_code);
   CLI11_PARSE(app, argc, argv);
