@@ -12,7 +12,8 @@ COUNT = 20
 
 def test_restarted_under_load(ns):
     processes.needs_own_cluster()
-    batch = [jobs.tfjob(f"j{i}", {"Worker": jobs.script("sleep 1", 2)}, {"cleanPodPolicy": "None"}) for i in range(COUNT)]
+    batch = [jobs.tfjob(f"j{i}", {"Worker": jobs.script("sleep 1", 2)}, {"cleanPodPolicy": "None"}, successPolicy="AllWorkers")
+             for i in range(COUNT)]
     create(batch[: COUNT // 2], ns)
     restart = threading.Thread(
         target=subprocess.run, args=([os.environ["E2E_CLUSTER"], "restart", "kube-apiserver"],), kwargs={"timeout": 120})

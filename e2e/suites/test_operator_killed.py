@@ -18,7 +18,8 @@ def kill_leader():
 
 
 def test_killed_while_twenty_jobs_start(ns):
-    batch = [jobs.tfjob(f"j{i}", {"Worker": jobs.script("sleep 1", 2)}, {"cleanPodPolicy": "None"}) for i in range(COUNT)]
+    batch = [jobs.tfjob(f"j{i}", {"Worker": jobs.script("sleep 1", 2)}, {"cleanPodPolicy": "None"}, successPolicy="AllWorkers")
+             for i in range(COUNT)]
     with Births(ns) as births:
         create(batch, ns)
         until("the first pods are there", lambda: len(births.uids) >= 3, 60, every=0.02)

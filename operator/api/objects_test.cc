@@ -120,6 +120,28 @@ TEST(Pod, TakesTheExitCodeOfTheTensorflowContainerOnly) {
   EXPECT_EQ(pod.exit_code, 137);
 }
 
+// A pod deleted at 22:58:20 with 30 s of grace, whose container ended with 0 at `finished`.
+Pod DeletedPod(const std::string& finished) {
+  const std::string text =
+      R"({"metadata":{"name":"p","deletionTimestamp":"2024-01-05T22:58:50Z",
+          "deletionGracePeriodSeconds":30},"status":{"phase":"Succeeded","containerStatuses":[
+          {"name":"tensorflow","state":{"terminated":{"exitCode":0,"finishedAt":")" +
+      finished + R"("}}}]}})";
+  return *PodFromJson(Json::parse(text));
+}
+
+TEST(Pod, ThatEndedBecauseItWasDeletedHasNotFinished) {
+  const Pod pod = DeletedPod("2024-01-05T22:58:20Z");
+  EXPECT_EQ(pod.phase, PodPhase::kRunning);
+  EXPECT_FALSE(pod.exit_code);
+}
+
+TEST(Pod, ThatFinishedBeforeItWasDeletedHasFinished) {
+  const Pod pod = DeletedPod("2024-01-05T22:58:19Z");
+  EXPECT_EQ(pod.phase, PodPhase::kSucceeded);
+  EXPECT_EQ(pod.exit_code, 0);
+}
+
 TEST(Pod, KeepsOnlyConditionsThatAreNews) {
   const Pod pod = *PodFromJson(Json::parse(R"({"metadata":{"name":"p"},"status":{"conditions":[
       {"type":"Ready","status":"True"},{"type":"PodScheduled","status":"True"},

@@ -120,6 +120,28 @@ void ReadStatus(const Json& status, Pod& pod) {
   }
 }
 
+// When the container that trains ended, if it did.
+std::optional<absl::Time> EndOfTraining(const Json& status) {
+  for (const Json& container : ArrayMember(status, "containerStatuses")) {
+    if (StringMember(container, "name") != kContainerName) continue;
+    const Json* state = ObjectMember(container, "state");
+    const Json* ended = state == nullptr ? nullptr : ObjectMember(*state, "terminated");
+    if (ended != nullptr) return TimeMember(*ended, "finishedAt");
+  }
+  return std::nullopt;
+}
+
+// True when the pod ended well only because it was told to end: its deletion was asked for first. A
+// server that drains on SIGTERM and a trainer that saves a last checkpoint both leave with 0, and
+// neither has done its work.
+bool WasStopped(const Json& metadata, const Json& status, const Pod& pod) {
+  if (pod.phase != PodPhase::kSucceeded || !pod.meta.deletion_time) return false;
+  const int64_t grace = IntMember(metadata, "deletionGracePeriodSeconds", 0, kMaxInt32).value_or(0);
+  const absl::Time asked = *pod.meta.deletion_time - absl::Seconds(grace);
+  const std::optional<absl::Time> ended = EndOfTraining(status);
+  return ended && *ended >= asked;
+}
+
 }  // namespace
 
 absl::string_view PodPhaseName(PodPhase phase) { return kPhaseNames[static_cast<int>(phase)]; }
@@ -133,7 +155,13 @@ StatusOr<Pod> PodFromJson(const nlohmann::json& object) {
     pod.job_attempt = CountOf(*annotations, kJobAttemptAnnotation);
     pod.progress = StringMember(*annotations, kProgressAnnotation);
   }
-  if (const Json* status = ObjectMember(object, "status")) ReadStatus(*status, pod);
+  if (const Json* status = ObjectMember(object, "status")) {
+    ReadStatus(*status, pod);
+    if (WasStopped(metadata, *status, pod)) {
+      pod.phase = PodPhase::kRunning;
+      pod.exit_code.reset();
+    }
+  }
   return pod;
 }
 

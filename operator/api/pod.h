@@ -25,6 +25,8 @@ struct PodTrouble {
 
 struct Pod {
   ChildMeta meta;
+  // A pod that ended well only after its deletion was asked for was stopped, not finished: it
+  // counts as kRunning until it is gone.
   PodPhase phase = PodPhase::kUnknown;
   bool is_ready = false;      // condition Ready is True
   int32_t restart_count = 0;  // in place, over init and main containers

@@ -32,6 +32,7 @@ k8s::FieldMask ChildMask() {
                          {"metadata", "uid"},
                          {"metadata", "resourceVersion"},
                          {"metadata", "deletionTimestamp"},
+                         {"metadata", "deletionGracePeriodSeconds"},
                          {"metadata", "ownerReferences", "uid"},
                          {"metadata", "ownerReferences", "controller"},
                          {"metadata", "labels", api::kJobNameLabel},
