@@ -70,10 +70,9 @@ def train(args, data):
 
 
 def summaries(directory):
-    """How many loss summaries the event files hold, and the step of the last one."""
-    steps = [e.step for path in glob.glob(os.path.join(directory, "events.out.*"))
-             for e in tf.train.summary_iterator(path) for v in e.summary.value if v.tag == "loss"]
-    return len(steps), max(steps, default=0)
+    """How many summaries of the loss the event files hold."""
+    return sum(1 for path in glob.glob(os.path.join(directory, "events.out.*"))
+               for e in tf.train.summary_iterator(path) for v in e.summary.value if v.tag == "loss")
 
 
 def evaluate(args, data):
@@ -105,8 +104,7 @@ def main():
     task.report(own_steps=len(losses), losses=losses[:40], last_loss=float(np.mean(losses[-10:])))
     if task.is_chief:
         accuracy, step = evaluate(args, data)
-        count, last = summaries(args.dir)
-        task.report(accuracy=accuracy, global_step=step, summaries=count, last_summary=last)
+        task.report(accuracy=accuracy, global_step=step, summaries=summaries(args.dir))
 
 
 if __name__ == "__main__":
