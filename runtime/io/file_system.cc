@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/random_id.h"
+#include "runtime/io/s3_file_system.h"
 
 namespace tensorfleet {
 namespace {
@@ -60,16 +61,21 @@ StatusOr<ResolvedPath> ResolvePath(absl::string_view path) {
   const absl::string_view scheme = path.substr(0, colon);
   if (scheme == "file")
     return ResolvedPath{FileSystem::Local(), std::string(path.substr(colon + 3))};
+  if (scheme == "s3") return ResolvedPath{DefaultS3FileSystem(), std::string(path)};
   return Unimplemented("File system scheme '", scheme, "' not implemented (file: '", path, "')");
 }
 
 StatusOr<std::vector<std::string>> Glob(FileSystem& files, const std::string& pattern) {
   std::vector<std::string> found;
   if (pattern.empty()) return found;
-  const bool is_absolute = pattern[0] == '/';
-  const std::vector<std::string> parts = absl::StrSplit(pattern, '/', absl::SkipEmpty());
+  const size_t scheme = pattern.find("://");
+  const std::string root = scheme != std::string::npos ? pattern.substr(0, scheme + 3)
+                           : pattern[0] == '/'         ? "/"
+                                                       : "";
+  const std::vector<std::string> parts =
+      absl::StrSplit(absl::string_view(pattern).substr(root.size()), '/', absl::SkipEmpty());
   if (parts.empty()) return std::vector<std::string>{"/"};
-  TFLEET_RETURN_IF_ERROR(GlobBelow(files, is_absolute ? "/" : "", parts, 0, &found));
+  TFLEET_RETURN_IF_ERROR(GlobBelow(files, root, parts, 0, &found));
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -60,8 +60,8 @@ class FileSystem {
 };
 
 // The file system that a path belongs to, and the path as that file system knows it: a bare path or
-// "file://" is the local one. Errors: Unimplemented `File system scheme 's3' not implemented (file:
-// '...')`.
+// "file://" is the local one, "s3://" an object store (s3_file_system.h). Errors: Unimplemented
+// `File system scheme 'gs' not implemented (file: '...')`.
 struct ResolvedPath {
   FileSystem* file_system = nullptr;
   std::string path;

@@ -1,0 +1,324 @@
+#include "runtime/io/s3_file_system.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/strip.h"
+#include "runtime/base/mutex.h"
+
+namespace tensorfleet {
+namespace {
+
+constexpr size_t kPartBytes = 8 << 20;
+constexpr size_t kReadAhead = 1 << 20;
+constexpr uint64_t kCopyLimit = uint64_t{5} << 30;  // one request copies no more
+
+struct Location {
+  std::string bucket, key;
+  std::string url() const { return absl::StrCat("s3://", bucket, "/", key); }
+};
+
+StatusOr<Location> Locate(absl::string_view path) {
+  absl::ConsumePrefix(&path, "s3://");
+  const size_t slash = path.find('/');
+  Location at;
+  at.bucket = std::string(path.substr(0, slash));
+  if (slash != absl::string_view::npos) at.key = std::string(path.substr(slash + 1));
+  if (at.bucket.empty()) return InvalidArgument("s3://", path, " names no bucket");
+  return at;
+}
+
+S3Request Make(const char* method) {
+  S3Request request;
+  request.method = method;
+  return request;
+}
+
+StatusOr<uint64_t> SizeOf(const S3Client& client, const Location& at) {
+  if (at.key.empty()) return FailedPrecondition(at.url(), " is a bucket, not an object");
+  TFLEET_ASSIGN_OR_RETURN(const S3Response head, client.Call(Make("HEAD"), at.bucket, at.key));
+  const auto length = head.headers.find("content-length");
+  uint64_t size = 0;
+  if (length == head.headers.end() || !absl::SimpleAtoi(length->second, &size)) {
+    return DataLoss(at.url(), "; the store does not say how long it is");
+  }
+  return size;
+}
+
+class S3ReadFile final : public RandomAccessFile {
+ public:
+  S3ReadFile(const S3Client* client, Location at, uint64_t size)
+      : client_(client), at_(std::move(at)), path_(at_.url()), size_(size) {}
+
+  Status Read(uint64_t offset, size_t n, char* out) const override {
+    if (offset > size_ || n > size_ - offset) {
+      return OutOfRange(path_, "; Read less bytes than requested: the file ends at ", size_,
+                        ", wanted ", n, " bytes from ", offset);
+    }
+    if (n == 0) return OkStatus();
+    if (n >= kReadAhead) {
+      TFLEET_ASSIGN_OR_RETURN(const std::string got, Fetch(offset, n));
+      std::memcpy(out, got.data(), n);
+      return OkStatus();
+    }
+    // Small reads come in sequence: records, table blocks.
+    MutexLock lock(&mu_);
+    if (offset < window_begin_ || offset + n > window_begin_ + window_.size()) {
+      const size_t length = std::min<uint64_t>(kReadAhead, size_ - offset);
+      TFLEET_ASSIGN_OR_RETURN(window_, Fetch(offset, length));
+      window_begin_ = offset;
+    }
+    std::memcpy(out, window_.data() + (offset - window_begin_), n);
+    return OkStatus();
+  }
+  uint64_t size() const override { return size_; }
+  const std::string& path() const override { return path_; }
+
+ private:
+  StatusOr<std::string> Fetch(uint64_t offset, size_t n) const {
+    S3Request request = Make("GET");
+    request.headers["range"] = absl::StrCat("bytes=", offset, "-", offset + n - 1);
+    TFLEET_ASSIGN_OR_RETURN(S3Response response, client_->Call(request, at_.bucket, at_.key));
+    if (response.body.size() != n) {
+      return DataLoss(path_, "; wanted ", n, " bytes from ", offset, ", the store gave ",
+                      response.body.size());
+    }
+    return std::move(response.body);
+  }
+
+  const S3Client* const client_;
+  const Location at_;
+  const std::string path_;
+  const uint64_t size_;
+  mutable Mutex mu_;
+  mutable std::string window_ ABSL_GUARDED_BY(mu_);
+  mutable uint64_t window_begin_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+// Gathers parts; a file of one part is sent as it is, more of them as a multipart upload.
+class S3WriteFile final : public WritableFile {
+ public:
+  S3WriteFile(const S3Client* client, Location at) : client_(client), at_(std::move(at)) {}
+  ~S3WriteFile() override {
+    if (!is_closed_ && !upload_id_.empty()) Abort();
+  }
+
+  Status Append(absl::string_view data) override {
+    if (is_closed_) return FailedPrecondition(at_.url(), " is closed");
+    while (!data.empty()) {
+      const size_t n = std::min(data.size(), kPartBytes - part_.size());
+      part_.append(data.data(), n);
+      data.remove_prefix(n);
+      is_seen_ = false;
+      if (part_.size() == kPartBytes) TFLEET_RETURN_IF_ERROR(SendPart());
+    }
+    return OkStatus();
+  }
+  Status Sync() override {
+    // Parts are kept by the store once they are sent, but only Close makes a file of them.
+    return upload_id_.empty() ? PutWhole() : OkStatus();
+  }
+  Status Close() override {
+    if (is_closed_) return OkStatus();
+    is_closed_ = true;
+    if (upload_id_.empty()) return PutWhole();
+    const Status status = Complete();
+    if (!status.ok()) Abort();
+    return status;
+  }
+
+ private:
+  Status PutWhole() {
+    if (is_seen_) return OkStatus();
+    TFLEET_RETURN_IF_ERROR(client_->Call(Make("PUT"), at_.bucket, at_.key, part_).status());
+    is_seen_ = true;
+    return OkStatus();
+  }
+  Status SendPart() {
+    if (upload_id_.empty()) {
+      S3Request begin = Make("POST");
+      begin.query["uploads"] = "";
+      TFLEET_ASSIGN_OR_RETURN(const S3Response begun, client_->Call(begin, at_.bucket, at_.key));
+      upload_id_ = XmlText(begun.body, "UploadId");
+      if (upload_id_.empty()) return Unknown(at_.url(), "; the store began no upload");
+    }
+    S3Request put = Make("PUT");
+    put.query["partNumber"] = absl::StrCat(tags_.size() + 1);
+    put.query["uploadId"] = upload_id_;
+    TFLEET_ASSIGN_OR_RETURN(const S3Response sent, client_->Call(put, at_.bucket, at_.key, part_));
+    const auto tag = sent.headers.find("etag");
+    if (tag == sent.headers.end()) return Unknown(at_.url(), "; the store tags no part");
+    tags_.push_back(tag->second);
+    part_.clear();
+    return OkStatus();
+  }
+  Status Complete() {
+    if (!part_.empty()) TFLEET_RETURN_IF_ERROR(SendPart());
+    std::string list = "<CompleteMultipartUpload>";
+    for (size_t i = 0; i < tags_.size(); ++i) {
+      absl::StrAppend(&list, "<Part><PartNumber>", i + 1, "</PartNumber><ETag>", tags_[i],
+                      "</ETag></Part>");
+    }
+    absl::StrAppend(&list, "</CompleteMultipartUpload>");
+    S3Request end = Make("POST");
+    end.query["uploadId"] = upload_id_;
+    TFLEET_ASSIGN_OR_RETURN(const S3Response done, client_->Call(end, at_.bucket, at_.key, list));
+    // A failure after the first byte of the answer comes with code 200.
+    if (absl::StrContains(done.body, "<Error>")) {
+      return Unavailable(at_.url(), "; ", XmlText(done.body, "Message"));
+    }
+    return OkStatus();
+  }
+  void Abort() {
+    S3Request abort = Make("DELETE");
+    abort.query["uploadId"] = upload_id_;
+    client_->Call(abort, at_.bucket, at_.key).status().IgnoreError();
+  }
+
+  const S3Client* const client_;
+  const Location at_;
+  std::string part_;  // what is not sent yet; all of it while there is no upload
+  std::string upload_id_;
+  std::vector<std::string> tags_;
+  bool is_seen_ = false, is_closed_ = false;
+};
+
+class S3FileSystem final : public FileSystem {
+ public:
+  explicit S3FileSystem(S3Config config) : client_(std::move(config)) {}
+
+  StatusOr<std::unique_ptr<RandomAccessFile>> Open(const std::string& path) override {
+    TFLEET_ASSIGN_OR_RETURN(Location at, Locate(path));
+    TFLEET_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(client_, at));
+    return std::make_unique<S3ReadFile>(&client_, std::move(at), size);
+  }
+  StatusOr<std::unique_ptr<WritableFile>> Create(const std::string& path) override {
+    TFLEET_ASSIGN_OR_RETURN(Location at, Locate(path));
+    if (at.key.empty()) return FailedPrecondition(at.url(), " is a bucket, not an object");
+    return std::make_unique<S3WriteFile>(&client_, std::move(at));
+  }
+  bool Exists(const std::string& path) override {
+    const StatusOr<Location> at = Locate(path);
+    if (!at.ok()) return false;
+    if (!at->key.empty() && SizeOf(client_, *at).ok()) return true;
+    return IsDirectory(path).value_or(false);
+  }
+  StatusOr<bool> IsDirectory(const std::string& path) override {
+    TFLEET_ASSIGN_OR_RETURN(const Location at, Locate(path));
+    TFLEET_ASSIGN_OR_RETURN(const std::vector<std::string> names, Names(at, /*only_one=*/true));
+    if (!names.empty()) return true;
+    TFLEET_RETURN_IF_ERROR(SizeOf(client_, at).status());
+    return false;
+  }
+  Status Rename(const std::string& from, const std::string& to) override {
+    TFLEET_ASSIGN_OR_RETURN(const Location source, Locate(from));
+    TFLEET_ASSIGN_OR_RETURN(const Location target, Locate(to));
+    TFLEET_ASSIGN_OR_RETURN(const uint64_t size, SizeOf(client_, source));
+    if (size > kCopyLimit) TFLEET_RETURN_IF_ERROR(CopyInParts(source, target, size));
+    if (size <= kCopyLimit) {
+      S3Request copy = Make("PUT");
+      copy.headers["x-amz-copy-source"] = Source(source);
+      TFLEET_ASSIGN_OR_RETURN(const S3Response copied,
+                              client_.Call(copy, target.bucket, target.key));
+      if (absl::StrContains(copied.body, "<Error>")) {
+        return Unavailable(target.url(), "; ", XmlText(copied.body, "Message"));
+      }
+    }
+    return client_.Call(Make("DELETE"), source.bucket, source.key).status();
+  }
+  Status Delete(const std::string& path) override {
+    TFLEET_ASSIGN_OR_RETURN(const Location at, Locate(path));
+    // The store does not say whether there was anything to delete.
+    TFLEET_RETURN_IF_ERROR(SizeOf(client_, at).status());
+    return client_.Call(Make("DELETE"), at.bucket, at.key).status();
+  }
+  Status CreateDirs(const std::string& path) override { return Locate(path).status(); }
+  Status DeleteDir(const std::string& path) override { return Locate(path).status(); }
+  Status SyncDir(const std::string& path) override { return OkStatus(); }
+  StatusOr<std::vector<std::string>> List(const std::string& path) override {
+    TFLEET_ASSIGN_OR_RETURN(const Location at, Locate(path));
+    TFLEET_ASSIGN_OR_RETURN(std::vector<std::string> names, Names(at, /*only_one=*/false));
+    if (names.empty()) return NotFound(at.url(), "; there is nothing in it");
+    return names;
+  }
+
+ private:
+  static std::string Source(const Location& at) {
+    return absl::StrCat("/", at.bucket, "/", UriEncoded(at.key, /*keep_slashes=*/true));
+  }
+
+  Status CopyInParts(const Location& source, const Location& target, uint64_t size) {
+    S3Request begin = Make("POST");
+    begin.query["uploads"] = "";
+    TFLEET_ASSIGN_OR_RETURN(const S3Response begun, client_.Call(begin, target.bucket, target.key));
+    const std::string upload = XmlText(begun.body, "UploadId");
+    constexpr uint64_t kPart = uint64_t{1} << 30;
+    std::string list = "<CompleteMultipartUpload>";
+    int number = 0;
+    for (uint64_t offset = 0; offset < size; offset += kPart) {
+      S3Request copy = Make("PUT");
+      copy.query["partNumber"] = absl::StrCat(++number);
+      copy.query["uploadId"] = upload;
+      copy.headers["x-amz-copy-source"] = Source(source);
+      copy.headers["x-amz-copy-source-range"] =
+          absl::StrCat("bytes=", offset, "-", std::min(size, offset + kPart) - 1);
+      TFLEET_ASSIGN_OR_RETURN(const S3Response part, client_.Call(copy, target.bucket, target.key));
+      absl::StrAppend(&list, "<Part><PartNumber>", number, "</PartNumber><ETag>",
+                      XmlText(part.body, "ETag"), "</ETag></Part>");
+    }
+    absl::StrAppend(&list, "</CompleteMultipartUpload>");
+    S3Request end = Make("POST");
+    end.query["uploadId"] = upload;
+    TFLEET_ASSIGN_OR_RETURN(const S3Response done,
+                            client_.Call(end, target.bucket, target.key, list));
+    if (!absl::StrContains(done.body, "<Error>")) return OkStatus();
+    return Unavailable(target.url(), "; ", XmlText(done.body, "Message"));
+  }
+
+  // Names right below a prefix, folders included.
+  StatusOr<std::vector<std::string>> Names(const Location& at, bool only_one) {
+    std::string prefix = at.key;
+    if (!prefix.empty() && prefix.back() != '/') prefix += '/';
+    std::vector<std::string> names;
+    std::string token;
+    for (;;) {
+      S3Request list = Make("GET");
+      list.query = {{"list-type", "2"}, {"prefix", prefix}, {"delimiter", "/"}};
+      if (only_one) list.query["max-keys"] = "1";
+      if (!token.empty()) list.query["continuation-token"] = token;
+      TFLEET_ASSIGN_OR_RETURN(const S3Response page, client_.Call(list, at.bucket, ""));
+      for (const auto& [kind, field] :
+           {std::pair{"Contents", "Key"}, {"CommonPrefixes", "Prefix"}}) {
+        for (const std::string& entry : XmlElements(page.body, kind)) {
+          const std::string full = XmlText(entry, field);
+          absl::string_view name = full;
+          if (!absl::ConsumePrefix(&name, prefix)) continue;
+          absl::ConsumeSuffix(&name, "/");
+          if (!name.empty()) names.emplace_back(name);
+        }
+      }
+      token = XmlText(page.body, "NextContinuationToken");
+      if (only_one || token.empty()) return names;
+    }
+  }
+
+  const S3Client client_;
+};
+
+const char* Env(const char* name) { return std::getenv(name); }
+
+}  // namespace
+
+std::unique_ptr<FileSystem> MakeS3FileSystem(S3Config config) {
+  return std::make_unique<S3FileSystem>(std::move(config));
+}
+
+FileSystem* DefaultS3FileSystem() {
+  static FileSystem* const files = MakeS3FileSystem(S3ConfigFromEnv(&Env)).release();
+  return files;
+}
+
+}  // namespace tensorfleet
