@@ -104,7 +104,7 @@ class RandomShuffle final : public Kernel {
     }
     const int64_t rows = value.dim(0);
     const int64_t width = value.num_elements() / rows;
-    PhiloxWords words(generator_.Reserve((rows + 3) / 4));
+    PhiloxWords words(generator_.Reserve((rows - 1 + 3) / 4));  // the last row needs no word
     std::vector<int64_t> order(rows);
     std::iota(order.begin(), order.end(), 0);
     for (int64_t i = 0; i + 1 < rows; ++i) {

@@ -157,6 +157,19 @@ TEST_F(RandomKernels, ShuffleMovesRows) {
                                                   16, 17, 0,  1,  8,  9,  18, 19, 12, 13}));
 }
 
+// Nine rows need eight words, two whole blocks: the second step goes on with the third.
+TEST_F(RandomKernels, ShuffleTakesNoWordForItsLastRow) {
+  const Tensor x = Ints({0, 1, 2, 3, 4, 5, 6, 7, 8});
+  auto instance = Make(Seeded("RandomShuffle", 5, 6), {x});
+  ASSERT_TRUE(instance.ok()) << instance.status();
+  for (const Tensor& want :
+       {Ints({0, 4, 2, 8, 5, 3, 1, 7, 6}), Ints({3, 1, 8, 4, 2, 5, 0, 7, 6})}) {
+    OpOutputs outputs;
+    ASSERT_TRUE(RunInstance(**instance, {x}, &outputs).ok());
+    ExpectSame(outputs[0].tensor, want);
+  }
+}
+
 TEST_F(RandomKernels, MultinomialLeavesOutInfiniteLogits) {
   const Tensor logits = Tensor::Of<float>(Shape({2, 3}), {0, 1, 2, 3, 0, -1e30f});
   ExpectSame(RunOne(Seeded("Multinomial", 7, 8), {logits, Int(5)}),
