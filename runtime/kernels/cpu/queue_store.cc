@@ -1,11 +1,11 @@
 #include "runtime/kernels/cpu/queue_store.h"
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <utility>
 
 #include "runtime/base/random_id.h"
+#include "runtime/kernels/cpu/philox.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -58,48 +58,9 @@ class PriorityStore final : public QueueStore {
   int64_t first_ = 0;
 };
 
-// Philox 4x32-10, of which a queue needs single words in order.
-class PhiloxWords {
- public:
-  PhiloxWords(uint64_t seed, uint64_t seed2)
-      : key_{static_cast<uint32_t>(seed), static_cast<uint32_t>(seed >> 32)},
-        counter_{0, 0, static_cast<uint32_t>(seed2), static_cast<uint32_t>(seed2 >> 32)} {}
-
-  uint32_t Next() {
-    if (used_ == block_.size()) {
-      block_ = Block();
-      used_ = 0;
-      for (uint32_t& word : counter_) {
-        if (++word != 0) break;
-      }
-    }
-    return block_[used_++];
-  }
-
- private:
-  std::array<uint32_t, 4> Block() const {
-    std::array<uint32_t, 4> x = counter_;
-    std::array<uint32_t, 2> key = key_;
-    for (int round = 0; round < 10; ++round) {
-      const uint64_t a = uint64_t{0xD2511F53} * x[0];
-      const uint64_t b = uint64_t{0xCD9E8D57} * x[2];
-      x = {static_cast<uint32_t>(b >> 32) ^ x[1] ^ key[0], static_cast<uint32_t>(b),
-           static_cast<uint32_t>(a >> 32) ^ x[3] ^ key[1], static_cast<uint32_t>(a)};
-      key[0] += 0x9E3779B9;
-      key[1] += 0xBB67AE85;
-    }
-    return x;
-  }
-
-  const std::array<uint32_t, 2> key_;
-  std::array<uint32_t, 4> counter_;
-  std::array<uint32_t, 4> block_{};
-  size_t used_ = 4;
-};
-
 class ShuffleStore final : public QueueStore {
  public:
-  ShuffleStore(uint64_t seed, uint64_t seed2) : words_(seed, seed2) {}
+  ShuffleStore(int64_t seed, int64_t seed2) : words_(Philox::FromSeeds(seed, seed2)) {}
   int64_t size() const override { return static_cast<int64_t>(elements_.size()); }
   void Push(QueueTuple element) override { elements_.push_back(std::move(element)); }
   QueueTuple Pop() override {
@@ -121,9 +82,10 @@ std::unique_ptr<QueueStore> MakeFifoStore() { return std::make_unique<FifoStore>
 std::unique_ptr<QueueStore> MakePriorityStore() { return std::make_unique<PriorityStore>(); }
 std::unique_ptr<QueueStore> MakeShuffleStore(int64_t seed, int64_t seed2) {
   if (seed == 0 && seed2 == 0) {
-    return std::make_unique<ShuffleStore>(RandomNonZero64(), RandomNonZero64());
+    seed = static_cast<int64_t>(RandomNonZero64());
+    seed2 = static_cast<int64_t>(RandomNonZero64());
   }
-  return std::make_unique<ShuffleStore>(static_cast<uint64_t>(seed), static_cast<uint64_t>(seed2));
+  return std::make_unique<ShuffleStore>(seed, seed2);
 }
 
 }  // namespace tensorfleet::cpu
