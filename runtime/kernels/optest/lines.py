@@ -42,7 +42,6 @@ class Line:
     dtypes: tuple[str, ...]
     cases: Callable[[Pool, str], Iterator[Arguments]]
     ulps: float = 4.0
-    runs: int = 1  # steps in one session, for ops whose kernels keep something from one to the next
     outputs: int | None = None  # how many outputs are compared, where TensorFlow leaves the others to chance
     open_shapes: bool = False  # the graph does not say the inputs' shapes: errors are the kernels', not the client's
 

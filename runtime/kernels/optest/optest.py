@@ -3,7 +3,7 @@
 
   optest.py --server 'build/bin/tensorfleet server'     starts the server with TF_CONFIG in its environment
   optest.py --target grpc://localhost:2222              uses one that runs
-  optest.py --server ... -k Softmax                     only the ops whose name contains 'Softmax'
+  optest.py --server ... -k Softmax                     only ops and programs whose name contains it
   optest.py --server tensorflow                         TensorFlow's own server, to see that the table is fair
 
 Integers, bools and strings must be equal, and so must the errors' codes; floating results may differ by what
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import json
 import os
 import shlex
@@ -23,7 +24,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
@@ -36,6 +37,7 @@ from tensorflow.python.framework import op_def_library, op_def_registry
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lines import Line  # noqa: E402
+from state_table import PROGRAMS, Program  # noqa: E402
 from table import TABLE  # noqa: E402
 
 v1 = tf.compat.v1
@@ -117,13 +119,20 @@ class Case:
             return error
 
 
-def differ(case: Case, got: Any, want: Any) -> str | None:
+def brief(error: tf.errors.OpError) -> str:
+    """The line of an error's message that says what was wrong, without the stacks around it."""
+    lines = [line.strip() for line in error.message.split("\n")]
+    return next((before for before, line in zip(lines, lines[1:]) if line.startswith("[[{{node")), lines[0])
+
+
+def differ(got: Any, want: Any, ulps: float, outputs: int | None = None) -> str | None:
     """What is wrong with `got`, or None."""
     if isinstance(want, tf.errors.OpError) or isinstance(got, tf.errors.OpError):
         if isinstance(want, tf.errors.OpError) and isinstance(got, tf.errors.OpError):
-            return None if got.error_code == want.error_code else "error %s instead of %s" % (got, want.message)
-        return "error %s" % got.message if isinstance(got, tf.errors.OpError) else "no error, but %s" % want.message
-    for i, (a, b) in enumerate(zip(got[:case.line.outputs], want)):
+            return None if got.error_code == want.error_code else "%s instead of %s: %s" % (
+                type(got).__name__, type(want).__name__, brief(want))
+        return "error: %s" % brief(got) if isinstance(got, tf.errors.OpError) else "no error instead of: %s" % brief(want)
+    for i, (a, b) in enumerate(zip(got[:outputs], want)):
         a, b = np.asarray(a), np.asarray(b)
         if a.dtype != b.dtype or a.shape != b.shape:
             return "output %d is %s%s instead of %s%s" % (i, a.dtype, list(a.shape), b.dtype, list(b.shape))
@@ -139,7 +148,7 @@ def differ(case: Case, got: Any, want: Any) -> str | None:
             scale = np.maximum(np.abs(b), 1.0)
             off = np.where(same, 0.0, np.abs(a - b) / scale)
         worst = float(np.max(off)) if off.size else 0.0
-        allowed = case.line.ulps * PRECISION[name]
+        allowed = ulps * PRECISION[name]
         if not worst <= allowed:
             at = int(np.argmax(np.where(np.isnan(off), np.inf, off)))
             return "output %d off by %.3g (allowed %.3g): %s instead of %s" % (
@@ -177,19 +186,47 @@ def started(command: str) -> Iterator[str]:
             server.kill()
 
 
+@contextlib.contextmanager
+def sessions(target: str) -> Iterator[tuple[v1.Session, v1.Session]]:
+    """On the server and in this process, with graphs as they are."""
+    plain = v1.ConfigProto()
+    plain.graph_options.rewrite_options.disable_meta_optimizer = True
+    plain.graph_options.optimizer_options.opt_level = -1
+    plain.operation_timeout_in_ms = 60000
+    with v1.Session(target, config=plain) as ours, v1.Session(config=plain) as theirs:
+        yield ours, theirs
+
+
+def step(session: v1.Session, fetch: Any) -> list[Any] | tf.errors.OpError:
+    try:
+        fetched = session.run(fetch)
+    except tf.errors.OpError as error:
+        return error
+    return [value for value in tf.nest.flatten(fetched) if value is not None]
+
+
+def check_program(program: Program, target: str) -> tuple[int, list[str]]:
+    """Passed steps, and a text for each that failed."""
+    failures: list[str] = []
+    with tf.Graph().as_default(), v1.device("/cpu:0"):
+        steps = program.build(values)
+        with sessions(target) as (ours, theirs):
+            for number, fetch in enumerate(steps):
+                wrong = differ(step(ours, fetch), step(theirs, fetch), program.ulps)
+                if wrong is not None:
+                    shown = ", ".join(getattr(f, "op", f).name for f in tf.nest.flatten(fetch))
+                    failures.append("%s, step %d (%s): %s" % (program.name, number, shown, wrong))
+    return len(steps) - len(failures), failures
+
+
 def check(line: Line, target: str) -> tuple[int, list[str]]:
     """Passed cases, and a text for each that failed."""
     failures: list[str] = []
     with tf.Graph().as_default():
         cases = [Case(line, dtype, arguments) for dtype in line.dtypes for arguments in line.cases(values, dtype)]
-        plain = v1.ConfigProto()
-        plain.graph_options.rewrite_options.disable_meta_optimizer = True
-        plain.graph_options.optimizer_options.opt_level = -1
-        plain.operation_timeout_in_ms = 60000
-        with v1.Session(target, config=plain) as ours, v1.Session(config=plain) as theirs:
+        with sessions(target) as (ours, theirs):
             for case in cases:
-                wrong = next(filter(None, (differ(case, case.run(ours), case.run(theirs))
-                                           for _ in range(line.runs))), None)
+                wrong = differ(case.run(ours), case.run(theirs), line.ulps, line.outputs)
                 if wrong is not None:
                     failures.append("%s %s(%s): %s" % (case.dtype, line.op, case.shown, wrong))
     return len(cases) - len(failures), failures
@@ -203,23 +240,25 @@ def main() -> int:
     parser.add_argument("-k", default="", help="only ops whose name contains this")
     parser.add_argument("--shown", type=int, default=3, help="failures shown per op")
     options = parser.parse_args()
-    lines = [line for line in TABLE if options.k in line.op]
-    if not lines:
+    work: list[tuple[str, Callable[[str], tuple[int, list[str]]]]] = [
+        (line.op, functools.partial(check, line)) for line in TABLE if options.k in line.op]
+    work += [(program.name, functools.partial(check_program, program)) for program in PROGRAMS if options.k in program.name]
+    if not work:
         parser.error("no op's name contains '%s'" % options.k)
     passed = failed = 0
     with contextlib.ExitStack() as stack:
         target = options.target or stack.enter_context(started(options.server))
-        for line in lines:
+        for name, run in work:
             try:
-                good, failures = check(line, target)
+                good, failures = run(target)
             except tf.errors.OpError as error:
-                good, failures = 0, ["%s: %s" % (line.op, error.message)]
+                good, failures = 0, ["%s: %s" % (name, error.message)]
             passed += good
             failed += len(failures)
             for failure in failures[:options.shown]:
                 print("FAILED", failure[:600], flush=True)
             if len(failures) > options.shown:
-                print("FAILED %s: and %d more cases" % (line.op, len(failures) - options.shown), flush=True)
+                print("FAILED %s: and %d more cases" % (name, len(failures) - options.shown), flush=True)
     print("%d passed, %d failed" % (passed, failed))
     return 1 if failed else 0
 
