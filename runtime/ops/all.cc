@@ -18,6 +18,7 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterFunctionalOps(ops);
   RegisterGatherOps(ops);
   RegisterJoinOps(ops);
+  RegisterLookupOps(ops);
   RegisterMatMulOps(ops);
   RegisterNnOps(ops);
   RegisterNormalizationOps(ops);
@@ -35,6 +36,8 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterStackOps(ops);
   RegisterStringOps(ops);
   RegisterSummaryOps(ops);
+  RegisterTensorArrayOps(ops);
+  RegisterTensorListOps(ops);
   RegisterTrainingOps(ops);
   RegisterTransferOps(ops);
   RegisterUnaryOps(ops);

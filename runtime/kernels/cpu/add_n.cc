@@ -1,5 +1,6 @@
 // Sums of many tensors of one shape.
 #include "runtime/kernels/cpu/binary.h"
+#include "runtime/kernels/cpu/variant_math.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -55,6 +56,19 @@ class AddN final : public Kernel {
   BinaryLoop loop_ = nullptr;
 };
 
+// Sums of what variants hold.
+class AddVariants final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    Tensor sum = ctx.TakeInput(0);
+    for (int i = 1; i < ctx.num_inputs(); ++i) {
+      TFLEET_ASSIGN_OR_RETURN(sum, AddTensors(sum, ctx.input(i)));
+    }
+    ctx.SetOutput(0, std::move(sum));
+    return OkStatus();
+  }
+};
+
 }  // namespace
 
 void RegisterAddNKernels(KernelRegistry& r) {
@@ -64,6 +78,7 @@ void RegisterAddNKernels(KernelRegistry& r) {
     r.Add<AddN>("AccumulateNV2", kCpu, {{"T", type}});
   };
   ForEachType(Numbers(), add);
+  r.Add<AddVariants>("AddN", kCpu, {{"T", DType::kVariant}});
 }
 
 }  // namespace tensorfleet::cpu

@@ -18,6 +18,8 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterCastKernels(kernels);
   cpu::RegisterCheckNumericsKernels(kernels);
   cpu::RegisterCheckpointKernels(kernels);
+  cpu::RegisterLookupKernels(kernels);
+  cpu::RegisterOptionalKernels(kernels);
   cpu::RegisterRestoreKernels(kernels);
   cpu::RegisterSaveKernels(kernels);
   cpu::RegisterCompareKernels(kernels);
@@ -80,6 +82,9 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterStringSplitKernels(kernels);
   cpu::RegisterSumKernels(kernels);
   cpu::RegisterSummaryKernels(kernels);
+  cpu::RegisterTensorArrayKernels(kernels);
+  cpu::RegisterTensorListConvertKernels(kernels);
+  cpu::RegisterTensorListItemKernels(kernels);
   cpu::RegisterTopKKernels(kernels);
   cpu::RegisterTransferKernels(kernels);
   cpu::RegisterTransposeKernels(kernels);

@@ -8,6 +8,7 @@
 
 #include "runtime/kernels/cpu/elements.h"
 #include "runtime/kernels/cpu/index_input.h"
+#include "runtime/kernels/cpu/variant_math.h"
 #include "runtime/kernels/kernel_registry.h"
 
 namespace tensorfleet::cpu {
@@ -57,8 +58,7 @@ class ZerosLike final : public Kernel {
   explicit ZerosLike(KernelInit& init) { init.Get("T", &dtype_); }
   Status Compute(KernelContext& ctx) const override {
     if (!IsPlainData(dtype_)) {
-      TFLEET_RETURN_IF_ERROR(CheckZero(ctx.input(0)));
-      TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(dtype_, ctx.input(0).shape()));
+      TFLEET_ASSIGN_OR_RETURN(Tensor out, ZerosLikeTensor(ctx.input(0)));
       ctx.SetOutput(0, std::move(out));
       return OkStatus();
     }
@@ -70,21 +70,6 @@ class ZerosLike final : public Kernel {
   }
 
  private:
-  // An empty string and an empty variant are zeros; a handle has none.
-  static Status CheckZero(const Tensor& input) {
-    if (input.dtype() == DType::kResource) {
-      return Unimplemented("ZerosLike is not available for resource handles");
-    }
-    if (input.dtype() == DType::kVariant) {
-      for (const Variant& element : input.values<Variant>()) {
-        if (element.is_empty()) continue;
-        return Unimplemented("ZerosLike is not available for variants that hold ",
-                             element.value()->TypeName());
-      }
-    }
-    return OkStatus();
-  }
-
   DType dtype_ = DType::kInvalid;
 };
 

@@ -21,6 +21,11 @@ class OwnedResource {
     init.Get("container", &container_);
     init.Get("shared_name", &name_);
     if (container_.empty()) container_ = resources_->default_container();
+    // Tables may ask to be shared under their node's name.
+    if (const StatusOr<bool> shares = GetAttrOr(init.def(), "use_node_name_sharing", false);
+        shares.ok() && *shares && name_.empty()) {
+      name_ = init.node().name();
+    }
     is_private_ = name_.empty();
     if (is_private_) {
       name_ = absl::StrCat("_", resources_->NextPrivateId(), "_", init.node().name());
