@@ -201,7 +201,9 @@ StatusOr<Tensor> Tensor::Allocate(DType dtype, const Shape& shape) {
                              " is over the limit of ", MaxHostBufferBytes(),
                              " bytes for one tensor");
   }
-  Tensor t;
+  // Made in its place: moving what has just been written waits for those stores.
+  StatusOr<Tensor> made(absl::in_place);
+  Tensor& t = *made;
   if (IsPlainData(dtype)) {
     TFLEET_ASSIGN_OR_RETURN(t.buffer_, AllocateHostBuffer(bytes));
   } else {
@@ -212,7 +214,7 @@ StatusOr<Tensor> Tensor::Allocate(DType dtype, const Shape& shape) {
   // Cheaper than assigning it: see execute/propagate.cc.
   std::destroy_at(&t.shape_);
   std::construct_at(&t.shape_, shape);
-  return t;
+  return made;
 }
 
 StatusOr<Tensor> Tensor::Zeros(DType dtype, const Shape& shape) {
