@@ -1,6 +1,6 @@
 """TFJobs of the stories, and what becomes of them."""
 
-from .images import RUNTIME, SHELL, TRAINER
+from .images import EXAMPLES, RUNTIME, SHELL
 from .kube import get, kubectl, until
 
 JOB_LABEL = "training.kubeflow.org/job-name"
@@ -52,7 +52,7 @@ def linear(name, run_policy=None):
     return tfjob(
         name,
         {
-            "Chief": replica(TRAINER, args=targets),
+            "Chief": replica(EXAMPLES, command=["/usr/bin/train_linear"], args=targets),
             "PS": replica(RUNTIME),
             "Worker": replica(RUNTIME, 2),
         },

@@ -1,0 +1,54 @@
+"""The example of deploy/examples/digits: six replicas read digits they have never seen, also when the chief is killed midway."""
+
+import pathlib
+import re
+
+from harness import jobs, processes
+from harness.kube import get, kubectl, until
+from kubeflow.training import TrainingClient
+
+FOLDER = str(pathlib.Path(__file__).resolve().parents[2] / "deploy/examples/digits")
+
+
+def start(ns, steps=2000):
+    """The example as it stands; with more steps, for a story that needs time."""
+    text = kubectl("kustomize", FOLDER).replace("--max_steps=2000", f"--max_steps={steps}")
+    kubectl("apply", "-n", ns, "-f", "-", stdin=text)
+
+
+def accuracy(ns):
+    """What the evaluator said last."""
+    found = re.findall(r"accuracy=([0-9.]+)", jobs.logs("digits-evaluator-0", ns))
+    return float(found[-1])
+
+
+def last_checkpoint(ns):
+    """The last step of which the chief said that it is saved."""
+    found = re.findall(r"Saved a checkpoint.*?step=(\d+)", jobs.logs("digits-chief-0", ns))
+    return int(found[-1]) if found else 0
+
+
+def test_it_learns_to_read(ns):
+    start(ns)
+    client = TrainingClient(namespace=ns, job_kind="TFJob")
+    client.wait_for_job_conditions("digits", ns, expected_conditions={"Succeeded"}, wait_timeout=300, polling_interval=1)
+    assert accuracy(ns) >= 0.97
+    logs, _ = client.get_job_logs("digits", ns)
+    assert "Saved a checkpoint" in logs["digits-chief-0"]
+    assert "restarts" not in get("tfjob", "digits", ns)["status"]
+
+
+def test_a_killed_chief_goes_on_from_its_checkpoint(ns):
+    start(ns, steps=4000)
+    until("a checkpoint was saved while training", lambda: last_checkpoint(ns) > 0, 180)
+    chief = jobs.pods("digits", ns, "Chief")["digits-chief-0"]
+    saved = last_checkpoint(ns)
+    processes.kill(chief)
+    until("the chief is replaced", lambda: jobs.pods("digits", ns, "Chief").get("digits-chief-0", chief)["metadata"]["uid"]
+          != jobs.uid(chief), 60)
+    jobs.wait_for("digits", ns, "Succeeded", 400)
+    assert accuracy(ns) >= 0.97
+    # It began where the first left off, not at step 0.
+    begun = [int(step) for step in re.findall(r"Training.*?step=(\d+)", jobs.logs("digits-chief-0", ns))]
+    assert begun and min(begun) >= saved
+    assert get("tfjob", "digits", ns)["status"]["restarts"] >= 1
