@@ -17,8 +17,7 @@ sweep_mounts() {
 }
 
 take_down() {
-  local d p i link track volumes
-  volumes=$(if alive kube-apiserver; then kubectl get pv -o 'jsonpath={.items[*].spec.hostPath.path}' --request-timeout 5s; fi 2>/dev/null || true)
+  local d p i link track
   if alive kubelet; then stop kubelet; fi
   if alive containerd && [ -x "$BIN/podsweep" ]; then
     timeout 60 "$BIN/podsweep" "unix://$CONTAINERD_SOCK" >&2 || say "podsweep failed; the rest is ended by cgroup"
@@ -45,9 +44,6 @@ take_down() {
       case $(readlink "$link" 2>/dev/null || true) in "$STATE"/*) rm -f "$link" ;; esac
     done
   fi
-  for p in $volumes; do # the controller manager's host-path provisioner made these
-    if [[ $p =~ ^/tmp/hostpath_pv/[0-9a-f-]+$ ]]; then rm -rf --one-file-system "$p"; fi
-  done
   rm -rf --one-file-system "$STATE"
 }
 

@@ -33,7 +33,7 @@ start_controllers() {
     --bind-address 127.0.0.1 --secure-port $KCM_PORT --leader-elect=false --use-service-account-credentials \
     --root-ca-file "$PKI/ca.crt" --service-account-private-key-file "$PKI/sa.key" \
     --cluster-signing-cert-file "$PKI/ca.crt" --cluster-signing-key-file "$PKI/ca.key" \
-    --cluster-cidr "$POD_CIDR" --service-cluster-ip-range "$SERVICE_CIDR" --allocate-node-cidrs=false --enable-hostpath-provisioner \
+    --cluster-cidr "$POD_CIDR" --service-cluster-ip-range "$SERVICE_CIDR" --allocate-node-cidrs=false \
     --flex-volume-plugin-dir "$STATE/volume-plugins" --kube-api-qps 200 --kube-api-burst 400 ${CLUSTER_CONTROLLER_MANAGER_ARGS:-}
 }
 
@@ -50,6 +50,16 @@ start_containerd() {
   render containerd.toml >"$STATE/containerd/config.toml"
   render cni.conflist >"$STATE/cni/net.d/10-cluster.conflist"
   spawn containerd containerd --config "$STATE/containerd/config.toml"
+}
+
+# Folders that any user may write, as volumes for claims of the class "standard". All go with the node.
+make_volumes() {
+  local VOLUME
+  for VOLUME in {1..10}; do
+    mkdir -p "$STATE/volumes/$VOLUME"
+    chmod 777 "$STATE/volumes/$VOLUME"
+    render volume.yaml
+  done | kubectl apply -f - >/dev/null
 }
 
 start_node() {
@@ -130,6 +140,7 @@ do_up() {
     start_controllers
     start_scheduler
     render addons.yaml | kubectl apply -f - >/dev/null
+    make_volumes
     start_node
   fi
   if [ "$mode" = full ]; then
