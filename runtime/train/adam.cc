@@ -2,7 +2,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/train/optimizers.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 void Adam::Prepare(const Scope& scope, absl::Span<const GradientAndVariable> gradients,
                    Variables& variables) {
@@ -69,4 +69,4 @@ std::vector<Operation> Adam::Finish(const Scope& scope) {
   return {advance(beta1_power_, options_.beta1), advance(beta2_power_, options_.beta2)};
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -2,7 +2,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/train/optimizers.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 void RmsProp::Prepare(const Scope& scope, absl::Span<const GradientAndVariable> gradients,
                       Variables& variables) {
@@ -90,4 +90,4 @@ Operation Ftrl::ApplySparse(const Scope& scope, const Variable& w, const Indexed
       .op();
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -4,7 +4,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/client/term.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 // The elements that are not zero by their place.
@@ -60,4 +60,4 @@ std::vector<Gradient> ClipByGlobalNorm(const Scope& scope, absl::Span<const Grad
   return clipped;
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

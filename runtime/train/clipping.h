@@ -3,7 +3,7 @@
 
 #include "runtime/client/gradients.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 // Each element between `low` and `high`.
 Gradient ClipByValue(const Scope& scope, const Gradient& gradient, double low, double high);
@@ -15,4 +15,4 @@ Output GlobalNorm(const Scope& scope, absl::Span<const Gradient> gradients);
 std::vector<Gradient> ClipByGlobalNorm(const Scope& scope, absl::Span<const Gradient> gradients,
                                        double limit);
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

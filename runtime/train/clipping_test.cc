@@ -5,7 +5,7 @@
 
 #include "runtime/client/session.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 std::string Value(const Scope& root, const Output& fetch) {
@@ -41,4 +41,4 @@ TEST(Clipping, ByGlobalNormScalesAllAlikeAndLeavesRowsRows) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 ReplicaDeviceSetter::ReplicaDeviceSetter(Options options)
     : options_(std::move(options)), bytes_(std::max(0, options_.ps_tasks)) {}
@@ -24,4 +24,4 @@ Variables::DeviceFunction ReplicaDeviceSetter::ForVariables() {
   return [this](const Shape& shape, DType dtype) { return Next(shape, dtype); };
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

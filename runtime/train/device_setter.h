@@ -12,7 +12,7 @@
 
 #include "runtime/train/variables.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 class ReplicaDeviceSetter {
  public:
@@ -38,4 +38,4 @@ class ReplicaDeviceSetter {
   std::vector<int64_t> bytes_;  // by task
 };
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 TEST(ReplicaDeviceSetter, TakesTheTasksInTurn) {
@@ -48,4 +48,4 @@ TEST(ReplicaDeviceSetter, LeavesVariablesWhereTheyAreWithoutParameterServers) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -4,7 +4,7 @@
 
 #include "runtime/client/term.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 class Hyper {
  public:
@@ -20,4 +20,4 @@ class Hyper {
   Output tensor_;
 };
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -5,7 +5,7 @@
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 struct Fans {
@@ -100,4 +100,4 @@ Initializer HeNormal(int64_t seed) {
   };
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

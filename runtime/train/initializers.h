@@ -5,7 +5,7 @@
 
 #include "runtime/client/scope.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 // Adds the ops that make a value of this shape and type.
 using Initializer = std::function<Output(const Scope& scope, const Shape& shape, DType dtype)>;
@@ -26,4 +26,4 @@ Initializer TruncatedNormal(double mean, double deviation, int64_t seed = 0);
 Initializer GlorotUniform(int64_t seed = 0);
 Initializer HeNormal(int64_t seed = 0);
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

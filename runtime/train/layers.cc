@@ -3,7 +3,7 @@
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 // x times a matrix, over the last axis of x.
@@ -116,4 +116,4 @@ Output Embedding(const Scope& scope, Variables& variables, const Output& ids, in
   return ops::Reshape(at, stitched, Joined(at, {ShapeTensor(at, ids), Ints(at, {columns})}));
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

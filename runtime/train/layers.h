@@ -9,7 +9,7 @@
 
 #include "runtime/train/variables.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 using Activation = std::function<Output(const Scope& scope, const Output& x)>;
 
@@ -44,4 +44,4 @@ struct EmbeddingOptions {
 Output Embedding(const Scope& scope, Variables& variables, const Output& ids, int64_t rows,
                  int64_t columns, const EmbeddingOptions& options = {});
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

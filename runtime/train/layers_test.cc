@@ -9,7 +9,7 @@
 #include "runtime/train/losses.h"
 #include "runtime/train/optimizers.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 using ::testing::HasSubstr;
@@ -142,4 +142,4 @@ TEST(Layers, LearnExclusiveOr) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

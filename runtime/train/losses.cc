@@ -3,7 +3,7 @@
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 Output MeanOfAll(const Scope& scope, const Output& values) {
   const PartialShape shape = scope.ShapeOf(values);
@@ -70,4 +70,4 @@ Output L2Penalty(const Scope& scope, absl::Span<const Variable> variables, doubl
   return Term(at, ops::AddN(at, halves)) * scale;
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -4,7 +4,7 @@
 #include "runtime/client/scope.h"
 #include "runtime/train/variables.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 // Of logits [batch, classes]: with one true class per row, and with a distribution per row.
 Output SparseSoftmaxCrossEntropy(const Scope& scope, const Output& labels, const Output& logits);
@@ -25,4 +25,4 @@ Output L2Penalty(const Scope& scope, absl::Span<const Variable> variables, doubl
 // The mean over all elements, as a scalar.
 Output MeanOfAll(const Scope& scope, const Output& values);
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -8,7 +8,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/client/session.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 double Value(const Scope& root, const Output& loss) {
@@ -61,4 +61,4 @@ TEST(Losses, PenaltyOfLargeWeights) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

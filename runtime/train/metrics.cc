@@ -4,7 +4,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/train/losses.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 Output Hits(const Scope& scope, const Output& labels, const Output& logits) {
@@ -54,4 +54,4 @@ StreamingMetric StreamingAccuracy(const Scope& scope, Variables& variables, cons
   return MeanOf(at, variables, Hits(at, labels, logits));
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

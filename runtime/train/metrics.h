@@ -4,7 +4,7 @@
 
 #include "runtime/train/variables.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 // The share of rows whose largest logit is that of the label: a float scalar. `labels` are int32 or
 // int64 of shape [batch].
@@ -22,4 +22,4 @@ StreamingMetric StreamingMean(const Scope& scope, Variables& variables, const Ou
 StreamingMetric StreamingAccuracy(const Scope& scope, Variables& variables, const Output& labels,
                                   const Output& logits);
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -6,7 +6,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/client/session.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 TEST(Metrics, AccuracyIsTheShareOfRowsThatAreRight) {
@@ -61,4 +61,4 @@ TEST(Metrics, AStreamingAccuracyIsOverAllBatches) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -3,7 +3,7 @@
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 Variable ExponentialMovingAverage::Average(const Variable& variable) const {
   for (const auto& [name, average] : averages_) {
@@ -40,4 +40,4 @@ Operation ExponentialMovingAverage::Apply(const Scope& scope, absl::Span<const V
   return Group(at.Itself(), updates);
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

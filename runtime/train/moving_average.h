@@ -6,7 +6,7 @@
 #include "runtime/train/hyper.h"
 #include "runtime/train/variables.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 class ExponentialMovingAverage {
  public:
@@ -29,4 +29,4 @@ class ExponentialMovingAverage {
   std::vector<std::pair<std::string, Variable>> averages_;  // by the variable's name
 };
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -5,7 +5,7 @@
 
 #include "runtime/client/session.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 TEST(ExponentialMovingAverage, BeginsAtTheInitialValueAndFollows) {
@@ -45,4 +45,4 @@ TEST(ExponentialMovingAverage, MovesFasterWhileFewStepsAreDone) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -5,7 +5,7 @@
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 Output Hyper::As(const Scope& scope, DType dtype) const {
   return is_tensor() ? CastTo(scope, tensor_, dtype) : ScalarConst(scope, dtype, value_);
@@ -94,4 +94,4 @@ IndexedSlices WithUniqueRows(const Scope& scope, const IndexedSlices& slices) {
   return {ops::ScatterNd(scope, places, values, shape), unique.y, slices.dense_shape};
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

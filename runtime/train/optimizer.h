@@ -16,7 +16,7 @@
 #include "runtime/train/hyper.h"
 #include "runtime/train/variables.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 struct GradientAndVariable {
   Gradient gradient;  // absent: the variable is left alone
@@ -75,4 +75,4 @@ class Optimizer {
 // Sums the rows that `slices` names more than once; the result names each once.
 IndexedSlices WithUniqueRows(const Scope& scope, const IndexedSlices& slices);
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -3,7 +3,7 @@
 
 #include "runtime/train/optimizer.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 // w -= rate * g. Sparse: only the rows named are touched, each as often as it is named.
 class GradientDescent final : public Optimizer {
@@ -114,4 +114,4 @@ class Ftrl final : public Optimizer {
   const Options options_;
 };
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -9,7 +9,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/client/session.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 using ::testing::ElementsAre;
@@ -208,4 +208,4 @@ TEST(Optimizers, RowsThatAreNamedTwiceAreSummed) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

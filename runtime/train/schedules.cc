@@ -5,7 +5,7 @@
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 Term AsFloat(const Scope& scope, const Output& step) {
@@ -74,4 +74,4 @@ Output CosineDecay(const Scope& scope, const Output& step, double rate, double d
   return ((1 - alpha) * wave + alpha) * rate;
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

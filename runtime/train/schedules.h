@@ -5,7 +5,7 @@
 
 #include "runtime/client/scope.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 // rate * decay^(step / decay_steps); with `staircase` the exponent is rounded down.
 Output ExponentialDecay(const Scope& scope, const Output& step, double rate, double decay_steps,
@@ -25,4 +25,4 @@ Output PolynomialDecay(const Scope& scope, const Output& step, double rate, doub
 Output CosineDecay(const Scope& scope, const Output& step, double rate, double decay_steps,
                    double alpha = 0);
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

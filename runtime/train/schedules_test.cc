@@ -8,7 +8,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/client/session.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 using ::testing::ElementsAre;
@@ -84,4 +84,4 @@ TEST(Schedules, RefuseWhatMakesNoSense) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -2,7 +2,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/train/optimizers.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 Operation GradientDescent::ApplyDense(const Scope& scope, const Variable& w, const Output& g) {
   const Output rate = rate_.As(scope, w.dtype);
@@ -65,4 +65,4 @@ Operation Adagrad::ApplySparse(const Scope& scope, const Variable& w, const Inde
   return ops::SparseApplyAdagrad(scope, w.handle, slot, rate, g.values, g.indices).op();
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

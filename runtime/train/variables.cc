@@ -4,7 +4,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/graph/attr.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 Scope AtVariable(const Scope& scope, const Variable& variable) {
   if (!variable.is_valid()) return scope;
@@ -151,4 +151,4 @@ Output Variables::ReportUninitialized(const Scope& scope) const {
   return ops::Gather(at, Const(at, Tensor::Vector<std::string>(names)), which);
 }
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

@@ -14,7 +14,7 @@
 #include "runtime/client/scope.h"
 #include "runtime/train/initializers.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 
 // One variable. A small value; the nodes belong to the graph.
 struct Variable {
@@ -95,4 +95,4 @@ class Variables {
   Variable global_step_;
 };
 
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train

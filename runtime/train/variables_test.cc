@@ -7,7 +7,7 @@
 #include "runtime/client/session.h"
 #include "runtime/graph/attr.h"
 
-namespace tensorfleet {
+namespace tensorfleet::train {
 namespace {
 
 using ::testing::HasSubstr;
@@ -110,4 +110,4 @@ TEST_P(VariablesTest, RandomInitialValuesAreInTheirRange) {
 }
 
 }  // namespace
-}  // namespace tensorfleet
+}  // namespace tensorfleet::train
