@@ -10,10 +10,15 @@ namespace {
 // Outside of loops, forward values are used where they are.
 class DirectValues final : public ForwardValues {
  public:
+  explicit DirectValues(const Scope& scope) : outside_(scope.AfterNothing()) {}
   Output Value(const Scope&, const Output& output) override { return output; }
   Output Shape(const Scope& scope, const Output& output, DType dtype) override {
     return ShapeTensor(scope, output, dtype);
   }
+  Scope Outside() const override { return outside_; }
+
+ private:
+  const Scope outside_;
 };
 
 Status CheckOutputs(absl::Span<const Output> outputs, const char* role) {
@@ -72,8 +77,22 @@ std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const 
     const Scope seed = inner.Named(absl::StrCat("grad_ys_", i));
     seeds[i] = ops::Fill(seed, ShapeTensor(inner, ys[i]), ScalarConst(inner, ys[i].dtype(), 1));
   }
-  DirectValues values;
-  results = GradientBuilder(inner, options, &values).Run(ys, seeds, xs);
+  StatusOr<std::unique_ptr<Loops>> loops = Loops::Find(scope.graph());
+  if (!loops.ok()) {
+    scope.Fail(loops.status());
+    return results;
+  }
+  for (const absl::Span<const Output> outputs : {ys, xs}) {
+    for (const Output& output : outputs) {
+      if (const Loop* loop = (*loops)->FrameOfOutput(output.node()); loop != nullptr) {
+        scope.Fail(InvalidArgument("'", output.name(), "' is inside the loop '", loop->frame_name,
+                                   "'; gradients are between tensors outside of loops"));
+        return results;
+      }
+    }
+  }
+  DirectValues values(inner);
+  results = GradientBuilder(inner, options, &values, **loops, /*level=*/nullptr).Run(ys, seeds, xs);
   return scope.status().ok() ? results : std::vector<Gradient>(xs.size());
 }
 

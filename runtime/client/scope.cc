@@ -124,6 +124,12 @@ Scope Scope::After(absl::Span<const Operation> ops) const {
   return after;
 }
 
+Scope Scope::AfterNothing() const {
+  Scope free = *this;
+  free.control_inputs_.clear();
+  return free;
+}
+
 Scope Scope::ColocatedWith(const Operation& op) const {
   Scope colocated = *this;
   if (!op.is_valid()) {
@@ -250,6 +256,31 @@ Node* Scope::AddOp(absl::string_view op, absl::Span<const Output> inputs,
   }
   if (status().ok()) Fail(InferShape(node));
   return status().ok() ? node : nullptr;
+}
+
+Output Scope::OpenLoop(const Output& initial) const {
+  // Both inputs are the same until the loop is closed.
+  Node* merge = AddOp("Merge", {initial, initial}, [&](tensorflow::NodeDef* def) {
+    SetAttr(def, "T", initial.dtype());
+    SetAttr(def, "N", int64_t{2});
+  });
+  if (merge == nullptr) return Output();
+  state_->shapes[merge->id()][0] = PartialShape::Unknown();
+  return Output(merge, 0);
+}
+
+void Scope::CloseLoop(const Output& merge, const Output& next) const {
+  if (!status().ok()) return;
+  Fail(state_->graph.ReplaceInput(merge.node(), 1, next.node(), next.index()));
+}
+
+void Scope::AddControlDependency(const Operation& before, const Operation& after) const {
+  if (!status().ok()) return;
+  if (!before.is_valid() || !after.is_valid()) {
+    Fail(InvalidArgument("AddControlDependency was given an invalid operation"));
+    return;
+  }
+  state_->graph.AddControlEdge(before.node(), after.node());
 }
 
 Output Const(const Scope& scope, const Tensor& value) {

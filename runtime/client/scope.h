@@ -75,6 +75,8 @@ class Scope {
   Scope Itself() const;
   // Ops below the name of `op`, whatever this scope's own prefix: "w" gives "w/Assign".
   Scope Below(const Operation& op) const;
+  // What comes before the names of ops: "" or "a/b/".
+  const std::string& prefix() const { return prefix_; }
   // What Named gave; empty otherwise.
   const std::string& op_name() const { return op_name_; }
   // Fields that `device` names override those of the surrounding scopes; "" drops them all.
@@ -84,6 +86,9 @@ class Scope {
   Scope After(std::initializer_list<Operation> ops) const {
     return After(absl::MakeConstSpan(ops.begin(), ops.size()));
   }
+  // Ops wait for nothing but their inputs, whatever surrounding scopes ask for: inside a loop, only
+  // ops of the loop can be waited for.
+  Scope AfterNothing() const;
   // Ops go to the device of `op`, wherever the placer puts that.
   Scope ColocatedWith(const Operation& op) const;
 
@@ -102,6 +107,14 @@ class Scope {
 
   // What is known of an output's shape.
   PartialShape ShapeOf(const Output& output) const;
+
+  // For loops, whose edges go round (see loop_frame.h). The Merge of a loop variable that enters as
+  // `initial`; its shape may change from round to round, so nothing is known of it.
+  Output OpenLoop(const Output& initial) const;
+  // Lets the Merge take `next`, a NextIteration's output, in all rounds but the first.
+  void CloseLoop(const Output& merge, const Output& next) const;
+  // Lets `after` wait for `before`.
+  void AddControlDependency(const Operation& before, const Operation& after) const;
 
   // What the generated functions call: adds a node with these inputs and attributes. `inputs` are
   // flat. Returns null after recording an error.

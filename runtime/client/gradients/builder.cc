@@ -39,48 +39,79 @@ Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts) {
 }
 
 GradientBuilder::GradientBuilder(const Scope& scope, const GradientOptions& options,
-                                 ForwardValues* values)
+                                 ForwardValues* values, Loops& loops, Loop* level)
     : scope_(scope),
       options_(options),
       registry_(options.registry != nullptr ? *options.registry : BuiltinGradients()),
-      values_(values) {
+      values_(values),
+      loops_(loops),
+      level_(level),
+      num_nodes_(scope.graph().num_node_ids()) {
   for (const Output& stop : options.stop_gradients) {
     if (stop.is_valid()) stops_.insert(KeyOf(stop));
   }
 }
 
+int GradientBuilder::UnitOf(const Node* node) const {
+  Loop* loop = node->IsEnter() ? loops_.Entered(node) : loops_.FrameOf(node);
+  if (loop == level_) return node->id();
+  while (loop != nullptr && loop->parent != level_) loop = loop->parent;
+  return loop == nullptr ? node->id() : num_nodes_ + loop->index;
+}
+
+Loop* GradientBuilder::LoopOf(int unit) const {
+  return unit < num_nodes_ ? nullptr : loops_.loop(unit - num_nodes_);
+}
+
+std::vector<const Edge*> GradientBuilder::InputsOf(int unit) const {
+  if (const Loop* loop = LoopOf(unit); loop != nullptr) {
+    std::vector<const Edge*> edges;
+    for (const Loop::Variable& variable : loop->variables) {
+      edges.push_back(variable.enter->in_edge(0));
+    }
+    for (const Node* constant : loop->constants) edges.push_back(constant->in_edge(0));
+    return edges;
+  }
+  const Node* node = scope_.graph().node(unit);
+  return std::vector<const Edge*>(node->in_edges().begin(), node->in_edges().end());
+}
+
 std::vector<bool> GradientBuilder::DependentsOf(absl::Span<const Output> xs) const {
-  std::vector<bool> reached(scope_.graph().num_node_ids(), false);
+  std::vector<bool> reached(num_nodes_, false), follows(num_nodes_, false);
   std::vector<Node*> todo;
+  const auto follow = [&](const Edge* edge) {
+    if (edge->is_control() || edge->dst->id() >= num_nodes_) return;
+    if (!CarriesGradient(edge->src->output_type(edge->src_output))) return;
+    if (!loops_.IsInBody(edge->dst, level_) || follows[edge->dst->id()]) return;
+    reached[edge->dst->id()] = follows[edge->dst->id()] = true;
+    todo.push_back(edge->dst);
+  };
   for (const Output& x : xs) {
-    if (!reached[x.node()->id()]) todo.push_back(x.node());
     reached[x.node()->id()] = true;
+    for (const Edge* edge : x.node()->out_edges()) {
+      if (edge->src_output == x.index()) follow(edge);
+    }
   }
   while (!todo.empty()) {
     Node* node = todo.back();
     todo.pop_back();
-    for (const Edge* edge : node->out_edges()) {
-      if (edge->is_control() || !CarriesGradient(node->output_type(edge->src_output))) continue;
-      if (reached[edge->dst->id()]) continue;
-      reached[edge->dst->id()] = true;
-      todo.push_back(edge->dst);
-    }
+    for (const Edge* edge : node->out_edges()) follow(edge);
   }
   return reached;
 }
 
 bool GradientBuilder::IsOnPath(const Edge& edge) const {
-  return !edge.is_control() && on_path_[edge.src->id()] &&
+  return !edge.is_control() && edge.src->id() < num_nodes_ && on_path_[edge.src->id()] &&
          CarriesGradient(edge.src->output_type(edge.src_output));
 }
 
 void GradientBuilder::FindPath(absl::Span<const Output> ys, absl::Span<const Output> xs) {
   const std::vector<bool> reached = DependentsOf(xs);
-  on_path_.assign(reached.size(), false);
-  pending_.assign(reached.size(), 0);
+  on_path_.assign(num_nodes_, false);
+  pending_.assign(num_nodes_ + loops_.size(), 0);
   std::vector<Node*> todo, path;
   const auto add = [&](Node* node) {
-    if (on_path_[node->id()] || !reached[node->id()]) return;
+    if (node->id() >= num_nodes_ || on_path_[node->id()] || !reached[node->id()]) return;
     on_path_[node->id()] = true;
     todo.push_back(node);
     path.push_back(node);
@@ -96,7 +127,7 @@ void GradientBuilder::FindPath(absl::Span<const Output> ys, absl::Span<const Out
   }
   for (Node* node : path) {
     for (const Edge* edge : node->in_edges()) {
-      if (IsOnPath(*edge)) ++pending_[edge->src->id()];
+      if (IsOnPath(*edge) && UnitOf(edge->src) != UnitOf(node)) ++pending_[UnitOf(edge->src)];
     }
   }
 }
@@ -105,22 +136,27 @@ std::vector<Gradient> GradientBuilder::Run(absl::Span<const Output> ys,
                                            absl::Span<const Gradient> grad_ys,
                                            absl::Span<const Output> xs) {
   FindPath(ys, xs);
-  std::vector<Node*> ready;
+  std::vector<int> ready;
   for (size_t i = 0; i < ys.size(); ++i) {
-    Node* node = ys[i].node();
-    if (!on_path_[node->id()]) continue;
+    if (!on_path_[ys[i].node()->id()]) continue;
     if (!grad_ys[i].is_absent()) parts_[KeyOf(ys[i])].push_back(grad_ys[i]);
-    if (pending_[node->id()] == 0 && std::find(ready.begin(), ready.end(), node) == ready.end()) {
-      ready.push_back(node);
+    const int unit = UnitOf(ys[i].node());
+    if (pending_[unit] == 0 && std::find(ready.begin(), ready.end(), unit) == ready.end()) {
+      ready.push_back(unit);
     }
   }
   while (!ready.empty() && scope_.status().ok()) {
-    Node* node = ready.back();
+    const int unit = ready.back();
     ready.pop_back();
-    // The edges as they are now: differentiating adds users, not inputs.
-    Visit(node);
-    for (const Edge* edge : node->in_edges()) {
-      if (IsOnPath(*edge) && --pending_[edge->src->id()] == 0) ready.push_back(edge->src);
+    if (Loop* loop = LoopOf(unit); loop != nullptr) {
+      VisitLoop(loop);
+    } else {
+      VisitNode(scope_.graph().node(unit));
+    }
+    for (const Edge* edge : InputsOf(unit)) {
+      if (!IsOnPath(*edge) || !on_path_[edge->dst->id()]) continue;
+      const int source = UnitOf(edge->src);
+      if (source != unit && --pending_[source] == 0) ready.push_back(source);
     }
   }
   std::vector<Gradient> results;
@@ -131,18 +167,25 @@ std::vector<Gradient> GradientBuilder::Run(absl::Span<const Output> ys,
   return results;
 }
 
-void GradientBuilder::Visit(Node* node) {
-  std::vector<Gradient> gradients(node->num_outputs());
+Gradient GradientBuilder::SumFor(Node* node, int output) {
+  const Key key{node->id(), output};
+  const auto parts = parts_.find(key);
+  if (parts == parts_.end()) return Gradient();
+  const Gradient sum = SumOfGradients(scope_, parts->second);
+  sums_[key] = sum;
+  return stops_.contains(key) ? Gradient() : sum;
+}
+
+void GradientBuilder::Contribute(const Edge& edge, const Gradient& gradient) {
+  if (!gradient.is_absent()) parts_[{edge.src->id(), edge.src_output}].push_back(gradient);
+}
+
+void GradientBuilder::VisitNode(Node* node) {
+  std::vector<Gradient> gradients;
   bool flows = false;
   for (int i = 0; i < node->num_outputs(); ++i) {
-    const Key key{node->id(), i};
-    const auto parts = parts_.find(key);
-    if (parts == parts_.end()) continue;
-    const Gradient sum = SumOfGradients(scope_, parts->second);
-    sums_[key] = sum;
-    if (stops_.contains(key)) continue;
-    gradients[i] = sum;
-    flows = true;
+    gradients.push_back(SumFor(node, i));
+    flows |= !gradients.back().is_absent();
   }
   std::vector<bool> wanted(node->num_inputs(), false);
   for (int i = 0; i < node->num_inputs(); ++i) wanted[i] = IsOnPath(*node->in_edge(i));
@@ -168,10 +211,7 @@ void GradientBuilder::Differentiate(Node* node, std::vector<Gradient> gradients,
   entry->fn(context);
   if (!scope_.status().ok()) return;
   for (int i = 0; i < node->num_inputs(); ++i) {
-    const Gradient& gradient = context.results()[i];
-    if (!wanted[i] || gradient.is_absent()) continue;
-    const Edge* edge = node->in_edge(i);
-    parts_[{edge->src->id(), edge->src_output}].push_back(gradient);
+    if (wanted[i]) Contribute(*node->in_edge(i), context.results()[i]);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "runtime/client/gradients/context.h"
+#include "runtime/client/gradients/loops.h"
 #include "runtime/client/gradients/registry.h"
 
 namespace tensorfleet {
@@ -17,8 +18,10 @@ Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts);
 
 class GradientBuilder {
  public:
-  // Ops are added in `scope`; `values` gives forward values there. All must outlive the builder.
-  GradientBuilder(const Scope& scope, const GradientOptions& options, ForwardValues* values);
+  // Differentiates what is at the top of the graph, or in the body of `level`, one of `loops`. Ops
+  // are added in `scope`; `values` gives forward values there. All must outlive the builder.
+  GradientBuilder(const Scope& scope, const GradientOptions& options, ForwardValues* values,
+                  Loops& loops, Loop* level);
 
   // One gradient per x. `grad_ys` has one per y.
   std::vector<Gradient> Run(absl::Span<const Output> ys, absl::Span<const Gradient> grad_ys,
@@ -28,22 +31,36 @@ class GradientBuilder {
   using Key = std::pair<int, int>;  // node id, output
   static Key KeyOf(const Output& output) { return {output.node()->id(), output.index()}; }
 
+  // What is differentiated at once: a node, or a whole loop inside this level. Nodes have their
+  // ids, loops the numbers after them.
+  int UnitOf(const Node* node) const;
+  Loop* LoopOf(int unit) const;
+  // The edges that bring a unit its inputs.
+  std::vector<const Edge*> InputsOf(int unit) const;
+
   // Nodes that depend on an x, by id.
   std::vector<bool> DependentsOf(absl::Span<const Output> xs) const;
   // Nodes of those that a y depends on become part of the walk.
   void FindPath(absl::Span<const Output> ys, absl::Span<const Output> xs);
   bool IsOnPath(const Edge& edge) const;
-  // The gradients of the node's outputs, then those of its inputs.
-  void Visit(Node* node);
+  // The sum of what users have contributed to the gradient of an output.
+  Gradient SumFor(Node* node, int output);
+  // Adds to the gradient of what the edge comes from.
+  void Contribute(const Edge& edge, const Gradient& gradient);
+  void VisitNode(Node* node);
   void Differentiate(Node* node, std::vector<Gradient> gradients, std::vector<bool> wanted);
+  void VisitLoop(Loop* loop);
 
   const Scope scope_;
   const GradientOptions& options_;
   const GradientRegistry& registry_;
   ForwardValues* const values_;
+  Loops& loops_;
+  Loop* const level_;
+  const int num_nodes_;  // before anything was added
   absl::flat_hash_set<Key> stops_;
-  std::vector<bool> on_path_;  // by node id
-  std::vector<int> pending_;   // users that were not visited, by node id
+  std::vector<bool> on_path_;                              // by node id
+  std::vector<int> pending_;                               // users that were not visited, by unit
   absl::flat_hash_map<Key, std::vector<Gradient>> parts_;  // what users have contributed
   absl::flat_hash_map<Key, Gradient> sums_;                // of visited nodes
 };

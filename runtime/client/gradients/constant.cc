@@ -22,7 +22,8 @@ void RegisterConstantOps(GradientRegistry& registry) {
   // Asked for by the author of the graph.
   registry.AddConstant("StopGradient");
   // Permutations and selections whose order is no function to differentiate.
-  for (const char* op : {"RandomShuffle", "Unique", "UniqueWithCounts", "ListDiff"}) {
+  for (const char* op : {"RandomShuffle", "Unique", "UniqueWithCounts", "UniqueV2",
+                         "UniqueWithCountsV2", "ListDiff"}) {
     registry.AddConstant(op);
   }
 }

@@ -20,6 +20,16 @@ class ForwardValues {
   virtual Output Value(const Scope& scope, const Output& output) = 0;
   // The shape of `output` as a vector of int32 or int64; a constant when it is known.
   virtual Output Shape(const Scope& scope, const Output& output, DType dtype) = 0;
+
+  // For loops inside the one whose values these are; none at the top. `value`, an output outside of
+  // all loops, as it is inside the loop and inside that of its gradient.
+  virtual Output EnterForward(const Output& value) { return value; }
+  virtual Output EnterBackward(const Output& value) { return value; }
+  // Scopes outside of all loops, and in each round of the loop.
+  virtual Scope Outside() const = 0;
+  virtual Scope ForwardRound() const { return Outside(); }
+  // The next round of the gradient's loop waits for `op`.
+  virtual void Await(const Operation& op) {}
 };
 
 class GradientContext {

@@ -23,9 +23,9 @@ void RegisterMissingGradients(GradientRegistry& registry) {
   for (const char* op : {"_ReadVariablesOp", "_ParallelConcatUpdate"}) {
     registry.AddMissing(op, "only graph optimisers make this op");
   }
-  for (const char* op : {"Switch", "RefSwitch", "Merge", "RefMerge", "Enter", "RefEnter", "Exit",
-                         "RefExit", "NextIteration", "RefNextIteration"}) {
-    registry.AddMissing(op, "loops and branches are not differentiated yet");
+  for (const char* op :
+       {"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration"}) {
+    registry.AddMissing(op, "it is not part of a loop that enters, goes round and exits");
   }
 }
 

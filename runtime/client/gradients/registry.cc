@@ -35,16 +35,21 @@ void RegisterAllGradients(GradientRegistry& registry) {
   RegisterActivationGradients(registry);
   RegisterArrayGradients(registry);
   RegisterBinaryGradients(registry);
+  RegisterBranchGradients(registry);
   RegisterComplexGradients(registry);
   RegisterConstantOps(registry);
+  RegisterConvGradients(registry);
   RegisterDiagGradients(registry);
   RegisterGatherGradients(registry);
   RegisterJoinGradients(registry);
   RegisterMatMulGradients(registry);
   RegisterMissingGradients(registry);
   RegisterNnGradients(registry);
+  RegisterNormalizationGradients(registry);
   RegisterReductionGradients(registry);
+  RegisterSegmentGradients(registry);
   RegisterSliceGradients(registry);
+  RegisterSparseGradients(registry);
   RegisterUnaryGradients(registry);
 }
 

@@ -194,6 +194,68 @@ def losses() -> Iterator[Row]:
         labels=[1, 0, 1], logits=tf.matmul(nn.relu(nn.bias_add(tf.matmul(x, w), b)), v)), (3, 4), (4, 5), (5,), (5, 2))
 
 
+def windows() -> Iterator[Row]:
+    nn = tf.nn
+    for padding in ("SAME", "VALID", [[0, 0], [1, 0], [2, 1], [0, 0]]):
+        yield from both("conv2d %s" % padding, lambda x, w, p=padding: v1.nn.conv2d(x, w, [1, 2, 2, 1], p), (2, 5, 4, 2), (3, 2, 2, 3))
+    yield row("conv2d with holes", lambda x, w: v1.nn.conv2d(x, w, [1, 1, 1, 1], "VALID", dilations=[1, 2, 1, 1]),
+              (1, 6, 4, 2), (2, 2, 2, 3))
+    for padding in ("SAME", "VALID"):
+        yield row("depthwise %s" % padding, lambda x, w, p=padding: nn.depthwise_conv2d(x, w, [1, 2, 2, 1], p), (2, 5, 4, 2), (3, 2, 2, 2))
+        yield from both("max pool %s" % padding, lambda x, p=padding: nn.max_pool2d(x, 2, 2, p) ** 2, (2, 5, 4, 2))
+        yield from both("mean pool %s" % padding, lambda x, p=padding: nn.avg_pool2d(x, 2, 2, p) ** 2, (2, 5, 4, 2))
+        yield row("pool with places %s" % padding, lambda x, p=padding: nn.max_pool_with_argmax(x, 2, 2, p)[0] ** 2, (1, 5, 4, 2))
+    yield row("second derivative of max pool", lambda x: v1.gradients(nn.max_pool2d(x, 2, 2, "VALID") ** 2, x)[0] * x, (1, 4, 4, 1))
+    yield row("second derivative of conv2d", lambda x, w: v1.gradients(
+        v1.nn.conv2d(x, w, [1, 1, 1, 1], "SAME") ** 2, x)[0] * x, (1, 4, 4, 1), (2, 2, 1, 2))
+    yield row("lrn", lambda x: nn.local_response_normalization(x, 2, 1.0, 0.5, 0.7), (2, 2, 2, 6))
+    for training in (True, False):
+        def norm(x: Any, scale: Any, offset: Any, mean: Any, variance: Any, training: bool = training) -> Any:
+            y = v1.nn.fused_batch_norm(x, scale, offset, None if training else mean, None if training else variance,
+                                       epsilon=0.01, is_training=training)[0]
+            return y ** 2
+        yield row("batch norm, training %s" % training, norm, (2, 3, 3, 2), (2,), (2,), Argument(values((2,), "float32"), is_x=False),
+                  Argument(values((2,), "float32", 0.5, 2), is_x=False))
+
+
+def segments() -> Iterator[Row]:
+    math = tf.math
+    for fn in (math.segment_sum, math.segment_mean, math.segment_min, math.segment_max):
+        yield from both(fn.__name__, lambda x, fn=fn: fn(x, [0, 0, 2, 2]) ** 2, (4, 2))
+    for fn in (math.unsorted_segment_sum, math.unsorted_segment_mean, math.unsorted_segment_prod, math.unsorted_segment_min,
+               math.unsorted_segment_max, math.unsorted_segment_sqrt_n):
+        yield from both(fn.__name__, lambda x, fn=fn: fn(x, [3, 0, -1, 3, 3], 4), (5, 2), low=0.5)
+    for fn in (v1.sparse_segment_sum, v1.sparse_segment_mean, v1.sparse_segment_sqrt_n):
+        yield row(fn.__name__, lambda x, fn=fn: fn(x, [3, 0, 3, 1], [0, 0, 1, 1]) ** 2, (4, 2))
+        yield row(fn.__name__ + " counted", lambda x, fn=fn: fn(x, [3, 0, 3], [0, 2, 2], num_segments=4) ** 2, (4, 2))
+
+    def sparse(values: Any) -> tf.SparseTensor:
+        return tf.SparseTensor([[0, 1], [0, 3], [2, 0], [2, 3]], values, [3, 4])
+    for a in (False, True):
+        for b in (False, True):
+            inner = 3 if a else 4
+            yield row("sparse by dense %s %s" % (a, b), lambda x, y, a=a, b=b: tf.sparse.sparse_dense_matmul(
+                sparse(x), y, adjoint_a=a, adjoint_b=b), (4,), (2, inner) if b else (inner, 2))
+    yield row("sparse to dense", lambda x: v1.sparse_to_dense([[0, 1], [2, 0]], [3, 4], x, 1.0) ** 2, (2,))
+    yield row("embedding of sparse ids", lambda x: tf.nn.embedding_lookup_sparse(
+        x, tf.SparseTensor([[0, 0], [0, 1], [2, 0]], tf.constant([3, 0, 3], tf.int64), [3, 2]), None, combiner="mean") ** 2, (4, 2))
+
+
+def control_flow() -> Iterator[Row]:
+    def repeat(n: Any, body: Any, x: Any) -> Any:
+        return v1.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, body(v)), (0, x))[1]
+    for n in (0, 1, 5):
+        yield from both("loop of %d" % n, lambda x, c, n=n: repeat(n, lambda v: tf.tanh(v * c) + v, x), (2, 3), (3,))
+    yield row("loop of a matrix", lambda x, w: repeat(4, lambda v: tf.tanh(tf.matmul(v, w)), x), (2, 3), (3, 3))
+    yield row("loop in a loop", lambda x, c: repeat(3, lambda v: repeat(2, lambda u: u * tf.sin(u) + c, v), x), (2,), (2,))
+    yield row("cond taken", lambda x, y: v1.cond(tf.reduce_sum(x) > -100, lambda: x * y, lambda: tf.sin(x)), (3,), (3,))
+    yield row("cond not taken", lambda x, y: v1.cond(tf.reduce_sum(x) > 100, lambda: x * y, lambda: tf.sin(x)), (3,), (3,))
+    yield row("cond in a loop", lambda x: repeat(4, lambda v: v1.cond(tf.reduce_sum(v) > 2, lambda: v * 0.5,
+                                                                      lambda: v * v + 1), x), (2,))
+    yield row("loop in a cond in a loop", lambda x: repeat(3, lambda v: v1.cond(
+        tf.reduce_sum(v) > 2, lambda: repeat(2, lambda u: tf.sin(u) * u, v), lambda: v * v + 1), x), (2,))
+
+
 def table() -> Iterator[Row]:
-    for family in (elementwise, matrices, reductions, arrays, picks, losses):
+    for family in (elementwise, matrices, reductions, arrays, picks, losses, windows, segments, control_flow):
         yield from family()

@@ -32,5 +32,7 @@ std::vector<GradientCase> ReductionCases();
 std::vector<GradientCase> ArrayCases();
 std::vector<GradientCase> PickCases();
 std::vector<GradientCase> NnCases();
+std::vector<GradientCase> SegmentCases();
+std::vector<GradientCase> WindowCases();
 
 }  // namespace tensorfleet

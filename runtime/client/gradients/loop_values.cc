@@ -1,0 +1,99 @@
+#include "runtime/client/gradients/loop_values.h"
+
+#include "runtime/client/gradients/shape_math.h"
+#include "runtime/client/ops.h"
+
+namespace tensorfleet {
+
+LoopValues::LoopValues(Loops& loops, Loop* loop, LoopFrame& forward, int counter,
+                       LoopFrame& backward, ForwardValues* outer)
+    : loops_(loops),
+      loop_(loop),
+      forward_(forward),
+      counter_(counter),
+      backward_(backward),
+      outer_(outer) {
+  // Control triggers run also when a branch that was not taken leaves their inputs dead.
+  pushed_ = ops::ControlTrigger(forward.body_scope().Named("pushed"));
+  popped_ = ops::ControlTrigger(backward.body_scope().Named("popped"));
+}
+
+void LoopValues::Await(const Operation& op) {
+  backward_.inside().AddControlDependency(op, popped_);
+}
+
+Output LoopValues::EnterForward(const Output& value) {
+  return forward_.AddConstant(outer_->EnterForward(value));
+}
+
+Output LoopValues::EnterBackward(const Output& value) {
+  return backward_.AddConstant(outer_->EnterBackward(value));
+}
+
+Output LoopValues::Value(const Scope& scope, const Output& output) {
+  if (!output.is_valid()) return Output();
+  const std::pair<int, int> key{output.node()->id(), output.index()};
+  if (const auto it = values_.find(key); it != values_.end()) return it->second;
+  Node* node = output.node();
+  Output value;
+  if (loops_.FrameOfOutput(node) != loop_) {
+    backward_.inside().Fail(
+        Internal("'", output.name(), "' is not a value of the loop '", loop_->frame_name, "'"));
+    return Output();
+  }
+  if (node->IsConstant()) {
+    // A copy is cheaper than a stack.
+    const StatusOr<Tensor> constant = GetAttr<Tensor>(node->def(), "value");
+    if (!constant.ok()) backward_.inside().Fail(constant.status());
+    value = constant.ok() ? Const(backward_.body_scope(), *constant) : Output();
+  } else if (node->IsEnter()) {
+    const Edge* edge = node->in_edge(0);
+    value = backward_.AddConstant(outer_->Value(scope, Output(edge->src, edge->src_output)));
+  } else {
+    value = Popped(output);
+  }
+  values_[key] = value;
+  return value;
+}
+
+Scope LoopValues::Guarded(const std::vector<Branch>& branches) {
+  Scope scope = backward_.body_scope();
+  if (branches.empty()) return scope;
+  // Dead where the innermost branch was not taken, and with it all that waits for this.
+  const Branch& branch = branches.back();
+  const Output predicate = Value(scope, branch.predicate);
+  const auto split = ops::Switch(scope, predicate, predicate);
+  return scope.After(
+      {ops::Identity(scope, branch.taken == 1 ? split.output_true : split.output_false).op()});
+}
+
+Output LoopValues::Popped(const Output& output) {
+  const Scope base = outer_->Outside();
+  const Output size = ScalarConst(base, DType::kInt32, -1);
+  const Output stack = ops::StackV2(base.Named("stack"), size, output.dtype());
+  const Scope round = ForwardRound();
+  const Output pushed = ops::StackPushV2(round, EnterForward(stack), output);
+  round.AddControlDependency(pushed.op(), pushed_);
+  const Scope guarded = Guarded(loops_.BranchesOf(output));
+  const Output popped = ops::StackPopV2(guarded, EnterBackward(stack), output.dtype());
+  guarded.AddControlDependency(popped.op(), popped_);
+  return popped;
+}
+
+Output LoopValues::Shape(const Scope& scope, const Output& output, DType dtype) {
+  const PartialShape known = scope.ShapeOf(output);
+  if (known.is_fully_defined()) return IntsOf(backward_.body_scope(), dtype, known.dims());
+  if (output.node()->IsEnter()) {
+    return ops::Shape(backward_.body_scope(), Value(scope, output), {.out_type = dtype});
+  }
+  // The shape is all that is kept, rather than the tensor.
+  Output& shape = shapes_[{output.node()->id(), output.index()}];
+  if (!shape.is_valid()) {
+    shape = ops::Shape(forward_.inside(), output, {.out_type = DType::kInt32});
+    if (!shape.is_valid()) return Output();
+    loops_.AddLike(shape.node(), output);
+  }
+  return CastTo(backward_.body_scope(), Value(scope, shape), dtype);
+}
+
+}  // namespace tensorfleet
