@@ -14,9 +14,11 @@ void RegisterConstantOps(GradientRegistry& registry) {
   for (const char* op : {"ZerosLike", "OnesLike", "Range", "LinSpace", "OneHot", "Empty"}) {
     registry.AddConstant(op);
   }
-  // What state and queues give out was not computed from the op's inputs in this step.
+  // What queues, tables and other state give out was not computed from the op's inputs in this
+  // step.
   for (const char* op : {"QueueDequeueV2", "QueueDequeueManyV2", "QueueDequeueUpToV2",
-                         "ResourceAccumulatorTakeGradient", "DestroyTemporaryVariable"}) {
+                         "ResourceAccumulatorTakeGradient", "DestroyTemporaryVariable",
+                         "LookupTableFindV2", "LookupTableExportV2"}) {
     registry.AddConstant(op);
   }
   // Asked for by the author of the graph.

@@ -17,6 +17,11 @@ void RegisterMissingGradients(GradientRegistry& registry) {
   for (const char* op : {"StackPushV2", "StackPopV2"}) {
     registry.AddMissing(op, "values that pass through a stack cannot be followed");
   }
+  for (const char* op :
+       {"TensorArrayGradV3", "TensorArrayWriteV3", "TensorArrayReadV3", "TensorArrayGatherV3",
+        "TensorArrayScatterV3", "TensorArrayConcatV3", "TensorArraySplitV3"}) {
+    registry.AddMissing(op, "arrays are not differentiated; stack values with Pack and Unpack");
+  }
   for (const char* op : {"RefSelect", "_SwitchN"}) {
     registry.AddMissing(op, "no front-end makes this op; use Switch and Merge");
   }
