@@ -17,7 +17,9 @@ def start(ns, steps=2000):
 
 
 def accuracy(ns):
-    """What the evaluator said last."""
+    """What the evaluator said last, of the last checkpoint."""
+    until("the evaluator has finished", lambda: jobs.pods("digits", ns, "Evaluator")["digits-evaluator-0"]["status"]["phase"]
+          == "Succeeded", 60)
     found = re.findall(r"accuracy=([0-9.]+)", jobs.logs("digits-evaluator-0", ns))
     return float(found[-1])
 
@@ -40,12 +42,14 @@ def test_it_learns_to_read(ns):
 
 def test_a_killed_chief_goes_on_from_its_checkpoint(ns):
     start(ns, steps=4000)
+    jobs.running("digits", ns, 6, timeout=120)
     until("a checkpoint was saved while training", lambda: last_checkpoint(ns) > 0, 180)
     chief = jobs.pods("digits", ns, "Chief")["digits-chief-0"]
     saved = last_checkpoint(ns)
     processes.kill(chief)
     until("the chief is replaced", lambda: jobs.pods("digits", ns, "Chief").get("digits-chief-0", chief)["metadata"]["uid"]
           != jobs.uid(chief), 60)
+    jobs.running("digits", ns, 1, "Chief", timeout=60)
     jobs.wait_for("digits", ns, "Succeeded", 400)
     assert accuracy(ns) >= 0.97
     # It began where the first left off, not at step 0.
