@@ -15,6 +15,10 @@ using plan::StatusWrite;
 // spinning.
 constexpr auto kNextPass = std::chrono::milliseconds(20);
 
+// Pods take longest to become useful: so many are asked for before all else, so that they do not
+// share the API server's processors with everything that a job needs besides.
+constexpr size_t kFirstWave = 4;
+
 // A job whose namespace is going away is looked at again now and then, not in a loop.
 constexpr auto kNamespaceGoingRetry = std::chrono::seconds(30);
 
@@ -136,15 +140,14 @@ void Controller::Reconcile(const std::string& key) {
     note(status);
   }
   if (written || todo.status_write != StatusWrite::kFirst) {
-    std::vector<ParallelRunner::Task> tasks;
+    std::vector<ParallelRunner::Task> first, tasks;
     tasks.reserve(todo.actions.size() + 1);
-    // Pods take longest to become useful: their creation is asked for first.
-    for (const bool creates_pods : {true, false}) {
-      for (const plan::Action& action : todo.actions) {
-        if ((action.kind == plan::ActionKind::kCreatePod) != creates_pods) continue;
-        tasks.push_back([&, this] { note(ApplyAction(job, action)); });
-      }
+    for (const plan::Action& action : todo.actions) {
+      const bool is_first =
+          action.kind == plan::ActionKind::kCreatePod && first.size() < kFirstWave;
+      (is_first ? first : tasks).push_back([&, this] { note(ApplyAction(job, action)); });
     }
+    runner_.Run(std::move(first));
     if (write && !written) {
       tasks.push_back([&, this] {
         const Status status = WriteStatus(job, todo);
