@@ -22,6 +22,19 @@ constexpr size_t kFirstWave = 4;
 // A job whose namespace is going away is looked at again now and then, not in a loop.
 constexpr auto kNamespaceGoingRetry = std::chrono::seconds(30);
 
+k8s::WorkQueue::Urgency UrgencyOf(Informers::News news) {
+  using Urgency = k8s::WorkQueue::Urgency;
+  switch (news) {
+    case Informers::News::kNewJob:
+      return Urgency::kNew;
+    case Informers::News::kReplay:
+      return Urgency::kBackground;
+    case Informers::News::kChange:
+      break;
+  }
+  return Urgency::kNormal;
+}
+
 }  // namespace
 
 Controller::Controller(k8s::Client* client, k8s::EventRecorder* events, const Clock* clock,
@@ -32,10 +45,8 @@ Controller::Controller(k8s::Client* client, k8s::EventRecorder* events, const Cl
       observer_(observer == nullptr ? &no_observer_ : observer),
       queue_(clock),
       informers_(client, options_.informers,
-                 [this](absl::string_view ns, absl::string_view name, bool replayed) {
-                   queue_.Add(absl::StrCat(ns, "/", name),
-                              replayed ? k8s::WorkQueue::Urgency::kBackground
-                                       : k8s::WorkQueue::Urgency::kNormal);
+                 [this](absl::string_view ns, absl::string_view name, Informers::News news) {
+                   queue_.Add(absl::StrCat(ns, "/", name), UrgencyOf(news));
                  }),
       applier_(client, &informers_, options_.informers.pod_group_api_version),
       runner_(options_.parallel_requests) {}

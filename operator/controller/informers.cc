@@ -77,10 +77,11 @@ typename Cache::OnChange ToJob(const Informers::OnJob& on_job, bool by_name) {
       return by_name ? child.meta.name : child.meta.job_name;
     };
     const auto& one = change.current != nullptr ? *change.current : *change.old;
-    if (!group(one).empty()) on_job(one.meta.namespace_, group(one), change.replayed);
+    const auto news = change.replayed ? Informers::News::kReplay : Informers::News::kChange;
+    if (!group(one).empty()) on_job(one.meta.namespace_, group(one), news);
     if (change.old != nullptr && change.current != nullptr && group(*change.old) != group(one) &&
         !group(*change.old).empty()) {
-      on_job(one.meta.namespace_, group(*change.old), change.replayed);
+      on_job(one.meta.namespace_, group(*change.old), news);
     }
   };
 }
@@ -131,7 +132,11 @@ bool ChildTraits<api::PodGroup>::SameForRules(const api::PodGroup& a, const api:
 Informers::Informers(k8s::Client* client, InformerOptions options, OnJob on_job)
     : jobs_([on_job](const JobCache::Change& change) {
         const api::TFJob& job = change.current != nullptr ? *change.current : *change.old;
-        on_job(job.namespace_, job.name, change.replayed);
+        const bool is_new = change.old == nullptr && job.status.conditions.empty();
+        on_job(job.namespace_, job.name,
+               change.replayed ? News::kReplay
+               : is_new        ? News::kNewJob
+                               : News::kChange);
       }),
       pods_(ToJob<PodCache>(on_job, /*by_name=*/false)),
       services_(ToJob<ServiceCache>(on_job, /*by_name=*/false)),

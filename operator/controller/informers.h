@@ -51,9 +51,13 @@ struct InformerOptions {
 
 class Informers {
  public:
-  // `on_job(ns, name, replayed)`: something about that job changed. Called from the informers'
-  // threads.
-  using OnJob = std::function<void(absl::string_view ns, absl::string_view name, bool replayed)>;
+  enum class News {
+    kNewJob,  // nothing has been done for it yet
+    kChange,
+    kReplay,  // listed, as everything is at start
+  };
+  // Something about that job changed. Called from the informers' threads.
+  using OnJob = std::function<void(absl::string_view ns, absl::string_view name, News news)>;
 
   // `client` must outlive the informers.
   Informers(k8s::Client* client, InformerOptions options, OnJob on_job);

@@ -38,21 +38,25 @@ std::optional<std::string> WorkQueue::TakeFrom(Lanes& lanes) {
   return key;
 }
 
+WorkQueue::Lanes& WorkQueue::LanesOf(Urgency urgency) {
+  return urgency == Urgency::kNew ? new_ : urgency == Urgency::kNormal ? normal_ : background_;
+}
+
 void WorkQueue::AddLocked(const std::string& key, Urgency urgency) {
   if (shut_down_) return;
   ++adds_;
   if (working_.contains(key)) {
     const auto [it, added] = again_.emplace(key, urgency);
-    if (!added && urgency == Urgency::kNormal) it->second = urgency;
+    if (!added) it->second = std::min(it->second, urgency);
     return;
   }
   const auto [it, added] = waiting_.emplace(key, urgency);
   if (!added) {
-    if (it->second == Urgency::kNormal || urgency == Urgency::kBackground) return;
-    // Urgent now: the entry in the background lane is passed over when its turn comes.
+    if (it->second <= urgency) return;
+    // More urgent now: the entry in the other lane is passed over when its turn comes.
     it->second = urgency;
   }
-  PutInto(urgency == Urgency::kNormal ? normal_ : background_, key);
+  PutInto(LanesOf(urgency), key);
   changed_.NotifyOne();
 }
 
@@ -109,16 +113,19 @@ void WorkQueue::PromoteLocked() {
 std::optional<std::string> WorkQueue::TakeLocked() {
   PromoteLocked();
   while (true) {
-    std::optional<std::string> key = TakeFrom(normal_);
-    Urgency from = Urgency::kNormal;
-    if (!key) {
-      key = TakeFrom(background_);
-      from = Urgency::kBackground;
+    const Urgency first = new_next_ ? Urgency::kNew : Urgency::kNormal;
+    const Urgency second = new_next_ ? Urgency::kNormal : Urgency::kNew;
+    std::optional<std::string> key;
+    Urgency from = first;
+    for (const Urgency urgency : {first, second, Urgency::kBackground}) {
+      from = urgency;
+      if ((key = TakeFrom(LanesOf(urgency)))) break;
     }
     if (!key) return std::nullopt;
     const auto it = waiting_.find(*key);
     // Taken already through the other lane.
     if (it == waiting_.end() || it->second != from) continue;
+    new_next_ = from != Urgency::kNew;
     waiting_.erase(it);
     working_.insert(*key);
     return key;
@@ -130,7 +137,7 @@ std::optional<std::string> WorkQueue::Get() {
   while (!shut_down_) {
     if (std::optional<std::string> key = TakeLocked()) {
       // One notification may have stood for several keys.
-      if (!normal_.turns.empty()) changed_.NotifyOne();
+      if (!new_.turns.empty() || !normal_.turns.empty()) changed_.NotifyOne();
       return key;
     }
     if (appointments_.empty()) {

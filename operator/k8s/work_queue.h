@@ -1,7 +1,8 @@
 // The queue of keys to reconcile. A key waits at most once, is never worked on by two threads, can
-// be added for later, and backs off when it fails. Fair in two ways: namespaces take turns, and
-// within a namespace every other turn goes to the key that came last, so that one new job among a
-// thousand is started at once while none of the thousand is left behind. Thread-safe.
+// be added for later, and backs off when it fails. Fair in three ways: new keys and the rest take
+// turns, so do namespaces, and within a namespace every other turn goes to the key that came last.
+// So one new job behind a thousand is started at once, whatever the thousand do meanwhile, and none
+// of them is left behind. Thread-safe.
 #pragma once
 
 #include <deque>
@@ -22,7 +23,9 @@ class WorkQueue {
     std::chrono::nanoseconds first_retry = std::chrono::milliseconds(5);
     std::chrono::nanoseconds retry_limit = std::chrono::seconds(1000);
   };
+  // The most urgent first.
   enum class Urgency {
+    kNew,  // nothing has been done for it yet
     kNormal,
     kBackground,  // taken only when nothing normal waits: the replay of what exists at start
   };
@@ -66,6 +69,7 @@ class WorkQueue {
     std::deque<std::string> turns;  // namespaces with keys, whose turn is next first
   };
 
+  Lanes& LanesOf(Urgency urgency) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void AddLocked(const std::string& key, Urgency urgency) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::optional<std::string> TakeLocked() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   static std::optional<std::string> TakeFrom(Lanes& lanes);
@@ -80,8 +84,10 @@ class WorkQueue {
   bool shut_down_ ABSL_GUARDED_BY(mu_) = false;
   int64_t adds_ ABSL_GUARDED_BY(mu_) = 0;
   int64_t retries_ ABSL_GUARDED_BY(mu_) = 0;
+  Lanes new_ ABSL_GUARDED_BY(mu_);
   Lanes normal_ ABSL_GUARDED_BY(mu_);
   Lanes background_ ABSL_GUARDED_BY(mu_);
+  bool new_next_ ABSL_GUARDED_BY(mu_) = true;
   absl::flat_hash_map<std::string, Urgency> waiting_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<std::string> working_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, Urgency> again_

@@ -86,6 +86,29 @@ TEST(WorkQueue, TakesTheReplayOfOldObjectsLast) {
   EXPECT_EQ(Next(queue), "");
 }
 
+TEST(WorkQueue, StartsANewKeyWhateverTheOthersDoMeanwhile) {
+  ManualClock clock;
+  WorkQueue queue(&clock);
+  for (int i = 0; i < 100; ++i) queue.Add("ns/" + std::to_string(i), WorkQueue::Urgency::kNew);
+  for (int i = 0; i < 100; ++i) queue.Add("ns/busy-" + std::to_string(i));
+  queue.Add("ns/late", WorkQueue::Urgency::kNew);
+  std::vector<std::string> taken;
+  for (int i = 0; i < 4; ++i) {
+    taken.push_back(Next(queue));
+    // What has been worked on has news at once.
+    queue.Add(taken.back());
+  }
+  EXPECT_THAT(taken, ::testing::Contains("ns/late"));
+}
+
+TEST(WorkQueue, LeavesNoOldKeyBehindForNewOnes) {
+  ManualClock clock;
+  WorkQueue queue(&clock);
+  queue.Add("ns/old");
+  for (int i = 0; i < 100; ++i) queue.Add("ns/" + std::to_string(i), WorkQueue::Urgency::kNew);
+  EXPECT_THAT((std::vector<std::string>{Next(queue), Next(queue)}), ::testing::Contains("ns/old"));
+}
+
 TEST(WorkQueue, KeepsAppointments) {
   ManualClock clock;
   WorkQueue queue(&clock);
