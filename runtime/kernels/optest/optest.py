@@ -88,9 +88,9 @@ class Case:
         definition = op_def_registry.get(line.op)
         inputs = [arg.name for arg in definition.input_arg]
         of_types = {attr.name for attr in definition.attr if attr.type == "type"}
-        # The axes of reductions go by another name in the op's definition.
-        arguments = {("reduction_indices" if k == "axis" and "reduction_indices" in inputs else k): v
-                     for k, v in arguments.items()}
+        # Axes go by other names in the definitions of some ops.
+        axis = next((name for name in ("reduction_indices", "split_dim") if name in inputs), "axis")
+        arguments = {(axis if k == "axis" else k): v for k, v in arguments.items()}
         # Attributes that are not given take their defaults, which is asked for by None.
         of_inputs = {name for arg in definition.input_arg for name in (arg.type_attr, arg.number_attr, arg.type_list_attr)}
         built: dict[str, Any] = {attr.name: None for attr in definition.attr if attr.name not in of_inputs}
@@ -251,8 +251,8 @@ def main() -> int:
         for name, run in work:
             try:
                 good, failures = run(target)
-            except tf.errors.OpError as error:
-                good, failures = 0, ["%s: %s" % (name, error.message)]
+            except (tf.errors.OpError, TypeError, ValueError) as error:  # a graph that cannot even be built
+                good, failures = 0, ["%s: %s" % (name, str(error).split("\n")[0])]
             passed += good
             failed += len(failures)
             for failure in failures[:options.shown]:
