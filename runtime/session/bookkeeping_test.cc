@@ -6,6 +6,7 @@
 #include "runtime/session/request_ids.h"
 #include "runtime/session/step_errors.h"
 #include "runtime/session/step_table.h"
+#include "runtime/session/testing/silent_worker.h"
 
 namespace tensorfleet {
 namespace {
@@ -79,6 +80,69 @@ TEST(StepRendezvous, AbortEndsWaitersWithAnEcho) {
   rendezvous.StartAbort(InvalidArgument("cause"));
   EXPECT_EQ(seen.code(), absl::StatusCode::kInvalidArgument);
   EXPECT_TRUE(IsDerived(seen));
+}
+
+// Has one tensor, for everybody.
+class Giver final : public SilentWorker {
+ public:
+  void RecvTensor(const CallOptions&, const RecvTensorArgs&, RecvTensorResult* result,
+                  Done done) override {
+    if (is_gone) return done(Unavailable("Socket closed"));
+    result->tensor = Tensor::Vector<float>({1, 2});
+    done(OkStatus());
+  }
+  bool is_gone = false;
+};
+
+class FetchTest : public ::testing::Test {
+ protected:
+  FetchTest() {
+    rendezvous_.Bind("/job:a/replica:0/task:0",
+                     [this](absl::string_view) -> StatusOr<WorkerInterface*> { return &peer_; });
+    rendezvous_.set_stats(&trace_);
+  }
+  Status Fetch(const std::string& name) {
+    const std::string text = absl::StrCat("/job:b/replica:0/task:0/device:CPU:0;1;",
+                                          "/job:a/replica:0/task:0/device:CPU:0;", name, ";0:0");
+    Status seen = Internal("no answer");
+    rendezvous_.RecvAsync(RendezvousKey::Parse(text).value(),
+                          [&](const Status& status, Tensor, bool) { seen = status; });
+    return seen;
+  }
+  // How many transfers the step's own trace, and the log, hold; both are emptied.
+  std::pair<int, int> Recorded() {
+    tensorflow::StepStats trace;
+    trace_.Finish(&trace);
+    tensorflow::LoggingResponse logged;
+    log_.Fetch(7, &logged);
+    const auto count = [](const tensorflow::StepStats& stats) {
+      return stats.dev_stats_size() == 0 ? 0 : stats.dev_stats(0).node_stats_size();
+    };
+    return {count(trace), logged.step_size() == 0 ? 0 : count(logged.step(0).step_stats())};
+  }
+
+  Giver peer_;
+  TransferLog log_;
+  StepStatsCollector trace_;
+  StepRendezvous rendezvous_{7, &log_};
+};
+
+TEST_F(FetchTest, ATransferIsLoggedInsteadOfTracedWhileTheLogIsOn) {
+  ASSERT_TRUE(Fetch("x").ok());
+  EXPECT_EQ(Recorded(), std::make_pair(1, 0));
+  log_.Switch(true);
+  ASSERT_TRUE(Fetch("y").ok());
+  EXPECT_EQ(Recorded(), std::make_pair(0, 1));
+  log_.Switch(false);
+  ASSERT_TRUE(Fetch("z").ok());
+  EXPECT_EQ(Recorded(), std::make_pair(1, 0));
+}
+
+TEST_F(FetchTest, ALostPeerIsNamed) {
+  peer_.is_gone = true;
+  const Status status = Fetch("x");
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/job:b/replica:0/task:0"));
 }
 
 TEST(StepRendezvous, IsEmptyWhenNothingIsLeftToFetch) {

@@ -1,4 +1,5 @@
-// A worker that answers GetStatus when the test says so, and nothing else. For tests only.
+// A worker that answers GetStatus when the test says so, and nothing else but what a test
+// overrides. For tests only.
 #pragma once
 
 #include <vector>
@@ -9,7 +10,7 @@
 
 namespace tensorfleet {
 
-class SilentWorker final : public WorkerInterface {
+class SilentWorker : public WorkerInterface {
  public:
   int calls() const {
     MutexLock lock(&mu_);
