@@ -29,7 +29,7 @@ from proxy import Proxy  # noqa: E402
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "train.py")
 TASKS = [("chief", 0), ("worker", 0), ("ps", 0), ("ps", 1)]
 STEPS, SAVE_STEPS = 150, 20
-DEADLINE = 120  # seconds of one run, of which training alone takes some 3
+DEADLINE = 300  # seconds of one run; training alone takes some 3 on a machine with nothing else to do
 DISK_FULL = 100_000  # bytes that a file may still have
 
 

@@ -25,11 +25,12 @@ JOBS = []
 
 class Job:
     """`tasks`: the cluster; programs run on every task that is no ps. `same`: the keys of the chief's results that must
-    agree between the servers. `holds(results by task)`: what must be true of each run; raises otherwise."""
+    agree between the servers. `holds(results by task)`: what must be true of each run; raises otherwise. `big`: only run
+    when asked for."""
 
-    def __init__(self, name, program, tasks, args=(), same=(), holds=lambda results: None, seconds=120):
+    def __init__(self, name, program, tasks, args=(), same=(), holds=lambda results: None, seconds=120, big=False):
         self.name, self.program, self.tasks, self.args = name, program, tasks, list(args)
-        self.same, self.holds, self.seconds = same, holds, seconds
+        self.same, self.holds, self.seconds, self.big = same, holds, seconds, big
         JOBS.append(self)
 
     def clients(self):
@@ -140,6 +141,8 @@ Job("gru", "lstm.py", ALONE, ["--cell", "gru"], same=["losses", "norms"], holds=
 Job("queues", "queues.py", ALONE, same=["in_order", "once_per_epoch", "is_shuffled", "monitored"])
 Job("control flow", "control_flow.py", {"ps": 1, "chief": 1},
     same=["branches", "nested", "mapped", "tables", "in_parts"])
+Job("a variable of 4.6 GB", "big_variable.py", {"ps": 1, "chief": 1}, TRAIN,
+    same=["erased", "restored", "read_here", "bytes"], seconds=400, big=True)
 
 
 def run_on_both(job, servers):
@@ -155,10 +158,11 @@ def main():
     parser.add_argument("--server", required=True, help="our server's command")
     parser.add_argument("-k", default="", help="only jobs whose name contains this")
     parser.add_argument("--only", choices=["ours", "tensorflow"], help="one kind of server, nothing to compare with")
+    parser.add_argument("--big", action="store_true", help="also jobs that need 10 GB of memory")
     args = parser.parse_args()
     servers = {"ours": [args.server], "tensorflow": [TENSORFLOW], None: [args.server, TENSORFLOW]}[args.only]
     failed = 0
-    jobs = [job for job in JOBS if args.k in job.name]
+    jobs = [job for job in JOBS if args.k in job.name and (args.big or not job.big)]
     for job in jobs:
         start = time.monotonic()
         try:
