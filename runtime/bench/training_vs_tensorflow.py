@@ -118,7 +118,8 @@ class Saving:
         os.mkdir(self.directory)
         steps = list(zip(np.diff(ends), ends[1:]))
         before = max(took for took, at in steps if at <= start)
-        return end - start, max(0.0, max(took for took, at in steps if at > start) - before)
+        # Never quite nothing, for the sake of ratios.
+        return end - start, max(1e-5, max(took for took, at in steps if at > start) - before)
 
 
 def disk_rate(directory):
