@@ -34,7 +34,8 @@ class SaverTest : public ::testing::TestWithParam<bool> {
   }
   std::vector<std::string> Kept() {
     std::vector<std::string> names;
-    for (const auto& kept : ReadCheckpointList(scratch_.path())->kept) {
+    const CheckpointList list = *ReadCheckpointList(scratch_.path());
+    for (const KeptCheckpoint& kept : list.kept) {
       names.push_back(kept.prefix.substr(kept.prefix.rfind('/') + 1));
     }
     return names;
