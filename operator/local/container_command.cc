@@ -103,6 +103,15 @@ void RunByPodman(const Json& pod, const Json& container, const std::vector<Mount
   command.kill = {"podman", "kill", name};
 }
 
+// "/usr/bin/train" of the image is `folder`/train, if that is there and the other is not.
+std::string FindProgram(const std::string& program, const std::string& folder) {
+  if (folder.empty() || program.empty() || program[0] != '/') return program;
+  if (access(program.c_str(), X_OK) == 0) return program;
+  const std::string here =
+      std::filesystem::path(folder) / std::filesystem::path(program).filename();
+  return access(here.c_str(), X_OK) == 0 ? here : program;
+}
+
 }  // namespace
 
 std::string ExpandVariables(const std::string& text, const Variables& variables) {
@@ -150,6 +159,7 @@ StatusOr<Command> CommandFor(const Json& pod, const Json& container,
   for (const auto* list : {&program, &args}) {
     for (const std::string& text : *list) command.argv.push_back(WithFolders(text, mounts));
   }
+  command.argv[0] = FindProgram(command.argv[0], options.program_folder);
   for (auto& [name, value] : variables) {
     // TF_CONFIG has no paths, and the file's own variables may.
     command.variables[name] = name == api::kTfConfigEnv ? value : WithFolders(value, mounts);

@@ -17,6 +17,9 @@ struct CommandOptions {
   // Runs for a container without a command: the entry point of the runtime's image. Without
   // arguments it is asked to be a server.
   std::string runtime_binary = "tensorfleet";
+  // Programs that a command names by a path of its image, absent here, are looked for here by their
+  // name; empty: nowhere.
+  std::string program_folder;
   std::map<std::string, std::string> variables;  // of all containers; win over the file's
   bool use_podman = false;
   std::string run_id;  // part of the names of podman's containers

@@ -91,6 +91,17 @@ TEST(ContainerCommand, UsesFoldersInPlaceOfMounts) {
   EXPECT_EQ(command->variables.at("DIR"), "/tmp/d/y");
 }
 
+TEST(ContainerCommand, FindsAProgramOfTheImageByItsName) {
+  CommandOptions options;
+  options.program_folder = "/bin";
+  EXPECT_THAT(Make(R"({"command": ["/only/in/image/sh", "-c"]})", options)->argv,
+              ElementsAre("/bin/sh", "-c"));
+  EXPECT_THAT(Make(R"({"command": ["/only/in/image/none"]})", options)->argv,
+              ElementsAre("/only/in/image/none"));
+  options.program_folder = "/nowhere";
+  EXPECT_THAT(Make(R"({"command": ["/bin/sh"]})", options)->argv, ElementsAre("/bin/sh"));
+}
+
 TEST(ContainerCommand, RunsTheImageByPodmanWhenAsked) {
   CommandOptions options;
   options.use_podman = true;

@@ -36,11 +36,16 @@ StatusOr<std::string> ReadInput(const std::string& file) {
   return text.str();
 }
 
+// The folder of this program; empty when the system does not say.
+fs::path OwnFolder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
+}
+
 std::string RuntimeBinary(const Flags& flags) {
   if (!flags.runtime_binary.empty()) return flags.runtime_binary;
-  std::error_code error;
-  const fs::path beside = fs::read_symlink("/proc/self/exe", error).parent_path() / "tensorfleet";
-  return !error && access(beside.c_str(), X_OK) == 0 ? beside.string() : "tensorfleet";
+  const fs::path beside = OwnFolder() / "tensorfleet";
+  return access(beside.c_str(), X_OK) == 0 ? beside.string() : "tensorfleet";
 }
 
 // Makes the run's folder and takes it for this process: two runs in one would mix their logs.
@@ -98,6 +103,7 @@ int Run(const Flags& flags) {
   LocalPodOptions options;
   options.volumes = {flags.volumes, *folder + "/volumes"};
   options.commands.runtime_binary = RuntimeBinary(flags);
+  options.commands.program_folder = OwnFolder();
   options.commands.variables = flags.variables;
   options.commands.use_podman = flags.use_podman;
   options.commands.run_id = absl::StrCat(absl::Hex(RandomNonZero64()));
