@@ -56,6 +56,27 @@ constexpr char kReversible[] =
     "T: {uint8, int8, uint16, int16, int32, uint32, int64, uint64, bool, bfloat16, half, float, "
     "double, complex64, complex128, string}";
 
+Status MirrorPadGradShape(ShapeContext& ctx) {
+  PartialShape out = ctx.input(0);
+  if (!out.has_rank()) return OkStatus();
+  const auto paddings = shapes::ConstantIntegers(ctx, 1);
+  const bool is_known = paddings && static_cast<int>(paddings->size()) == 2 * out.rank();
+  for (int i = 0; i < out.rank(); ++i) {
+    int64_t size = PartialShape::kUnknownDim;
+    if (is_known && out.has_dim(i)) {
+      const int64_t before = (*paddings)[2 * i], after = (*paddings)[2 * i + 1];
+      if (before < 0 || after < 0 || before > out.dim(i) || after > out.dim(i) - before) {
+        return InvalidArgument("paddings ", before, " and ", after, " do not fit dimension ", i,
+                               " of ", out.ToString());
+      }
+      size = out.dim(i) - before - after;
+    }
+    out.set_dim(i, size);
+  }
+  ctx.set_output(0, std::move(out));
+  return OkStatus();
+}
+
 void RegisterOrders(OpRegistry& ops) {
   for (const char* name : {"Transpose", "ConjugateTranspose"}) {
     ops.Add(OpSchemaBuilder(name)
@@ -155,6 +176,16 @@ void RegisterEnlargements(OpRegistry& ops) {
               .Shape(PadShape)
               .Doc("Adds mirror images before and after along each axis; REFLECT leaves the edge "
                    "itself out of the image."));
+  ops.Add(OpSchemaBuilder("MirrorPadGrad")
+              .Input("input: T")
+              .Input("paddings: Tpaddings")
+              .Output("output: T")
+              .Attr("T: type")
+              .Attr("Tpaddings: {int32, int64} = DT_INT32")
+              .Attr("mode: {'REFLECT', 'SYMMETRIC'}")
+              .Shape(MirrorPadGradShape)
+              .Doc("The gradient of MirrorPad: cuts the paddings off, and adds them to what they "
+                   "are images of."));
 }
 
 }  // namespace

@@ -19,6 +19,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterCheckNumericsKernels(kernels);
   cpu::RegisterCheckpointKernels(kernels);
   cpu::RegisterLookupKernels(kernels);
+  cpu::RegisterMirrorPadGradKernels(kernels);
   cpu::RegisterOptionalKernels(kernels);
   cpu::RegisterRestoreKernels(kernels);
   cpu::RegisterSaveKernels(kernels);

@@ -22,6 +22,7 @@ void RegisterCastKernels(KernelRegistry& kernels);
 void RegisterCheckNumericsKernels(KernelRegistry& kernels);
 void RegisterCheckpointKernels(KernelRegistry& kernels);
 void RegisterLookupKernels(KernelRegistry& kernels);
+void RegisterMirrorPadGradKernels(KernelRegistry& kernels);
 void RegisterOptionalKernels(KernelRegistry& kernels);
 void RegisterRestoreKernels(KernelRegistry& kernels);
 void RegisterSaveKernels(KernelRegistry& kernels);

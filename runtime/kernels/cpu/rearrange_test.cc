@@ -207,5 +207,21 @@ TEST_F(SpaceKernels, BatchAndSpaceChangePlaces) {
               ::testing::HasSubstr("is not divisible by product of block sizes (3)"));
 }
 
+TEST_F(RearrangeKernels, MirrorPadGradAddsTheImagesToWhatTheyAreOf) {
+  const Tensor paddings = Tensor::Of<int32_t>({1, 2}, {2, 1});
+  const Tensor g = Tensor::Vector<float>({1, 10, 100, 1000, 10000, 100000});
+  const auto grad = [&](const char* mode) {
+    return RunOne(OpNode("MirrorPadGrad").Attr("mode", mode), {g, paddings});
+  };
+  // Of a, b, c: c b [a b c] b, and b a [a b c] c.
+  ExpectSame(grad("REFLECT"), Tensor::Vector<float>({100, 101010, 10001}));
+  ExpectSame(grad("SYMMETRIC"), Tensor::Vector<float>({110, 1001, 110000}));
+  EXPECT_EQ(
+      Run(OpNode("MirrorPadGrad").Attr("mode", "REFLECT"), {g, Tensor::Of<int32_t>({1, 2}, {3, 1})})
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
 }  // namespace
 }  // namespace tensorfleet

@@ -74,6 +74,9 @@ CUTTING: tuple[Line, ...] = (
     listed("MirrorPad", ("float32", "int32", "float64", "complex64", "uint8"), *(
         lambda p, t, s=s, w=w, m=m: {"input": p(s, t), "paddings": i32(*w).reshape(-1, 2), "mode": m}
         for s, w in (((4,), (2, 3)), ((3, 4), (1, 2, 0, 3)), ((2, 3, 4), (1, 0, 0, 0, 2, 2))) for m in ("REFLECT", "SYMMETRIC"))),
+    listed("MirrorPadGrad", ("float32", "float64", "int32", "float16"), *(
+        lambda p, t, s=s, w=w, m=m: {"input": p(s, t, "small"), "paddings": i32(*w).reshape(-1, 2), "mode": m}
+        for s, w in (((9,), (2, 3)), ((6, 7), (1, 2, 0, 3)), ((3, 3, 8), (1, 0, 0, 0, 2, 2))) for m in ("REFLECT", "SYMMETRIC"))),
     refused("MirrorPad", ("float32",), *(
         lambda p, t, m=m, w=w: {"input": p((3,), t), "paddings": i32(*w).reshape(1, 2), "mode": m} for m, w in (("REFLECT", (3, 0)), ("SYMMETRIC", (0, 4)), ("REFLECT", (-1, 0))))),
 )
