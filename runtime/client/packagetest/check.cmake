@@ -1,0 +1,20 @@
+# Installs the build into a folder of its own, builds a program there that only knows find_package, and
+# runs it: cmake -DBUILD=... -DSOURCE=... -DWORK=... -DCOMPILER=... -P check.cmake
+file(REMOVE_RECURSE ${WORK})
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE code OUTPUT_VARIABLE out ERROR_VARIABLE out)
+  if(code)
+    message(FATAL_ERROR "${ARGN}\n${out}")
+  endif()
+  set(out "${out}" PARENT_SCOPE)
+endfunction()
+run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
+file(COPY ${SOURCE}/CMakeLists.txt ${SOURCE}/program.cc DESTINATION ${WORK}/source)
+run(${CMAKE_COMMAND} -S ${WORK}/source -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/prefix
+    -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release)
+run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${WORK}/build/program)
+if(NOT out MATCHES "float \\[\\]: 42")
+  message(FATAL_ERROR "the program printed: ${out}")
+endif()
+file(REMOVE_RECURSE ${WORK})
