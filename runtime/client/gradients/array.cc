@@ -91,6 +91,11 @@ void MirrorPad(C& c) {
   c.Set(0, Reshaped(sums, shape));
 }
 
+// Of (padded, paddings): each element was the sum of its images.
+void MirrorPadGrad(C& c) {
+  c.Set(0, ops::MirrorPad(c.scope(), c.g(), c.x(1), c.Attr<std::string>("mode")));
+}
+
 void SpaceToBatch(C& c) { c.Set(0, ops::BatchToSpaceND(c.scope(), c.g(), c.x(1), c.x(2))); }
 void BatchToSpace(C& c) { c.Set(0, ops::SpaceToBatchND(c.scope(), c.g(), c.x(1), c.x(2))); }
 void SpaceToDepth(C& c) {
@@ -138,6 +143,7 @@ void RegisterArrayGradients(GradientRegistry& registry) {
   registry.Add("Pad", Pad);
   registry.Add("PadV2", Pad);
   registry.Add("MirrorPad", MirrorPad);
+  registry.Add("MirrorPadGrad", MirrorPadGrad);
   registry.Add("SpaceToBatchND", SpaceToBatch);
   registry.Add("BatchToSpaceND", BatchToSpace);
   registry.Add("SpaceToDepth", SpaceToDepth);

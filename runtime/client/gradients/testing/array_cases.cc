@@ -97,6 +97,12 @@ void AddShapes(std::vector<GradientCase>& cases) {
           return ops::MirrorPad(s, x, Pairs(s, {1, 0, 2, 1}), mode);
         },
         mode));
+    cases.push_back(One(
+        "MirrorPadGrad", Shape({4, 5}),
+        [mode](const Scope& s, const Output& x) {
+          return ops::MirrorPadGrad(s, x, Pairs(s, {1, 1, 1, 0}), mode);
+        },
+        mode));
   }
   cases.push_back(One("SpaceToBatchND", Shape({1, 4, 1}), [](const Scope& s, const Output& x) {
     return ops::SpaceToBatchND(s, x, Ints(s, {2}), Pairs(s, {1, 1}));
