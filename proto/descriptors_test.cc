@@ -49,7 +49,6 @@ const std::map<std::string, std::string>& LeftOut() {
       {"tensorflow/core/protobuf/device_properties.proto", "private to TensorFlow's optimiser"},
       {"tensorflow/core/protobuf/eager_service.proto", "only TF2 eager clients call it"},
       {"tensorflow/core/protobuf/remote_tensor_handle.proto", "used by the eager service alone"},
-      {"tensorflow/core/util/saved_tensor_slice.proto", "V1 checkpoints"},
       {"tsl/protobuf/coordination_service.proto", "session clients never call it"},
       {"tsl/protobuf/status.proto", "used by TF2's coordination alone"},
       {"tensorflow.DebuggedSourceFile", "used by the debug service alone"},
