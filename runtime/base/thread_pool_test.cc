@@ -26,8 +26,8 @@ TEST(ThreadPool, ParallelForCoversEveryIndexOnce) {
 }
 
 TEST(ThreadPool, ParallelForDoesNotWaitForBusyThreads) {
+  Notification release;  // outlives the pool, whose thread waits for it
   ThreadPool pool("test", 1);
-  Notification release;
   pool.Schedule([&] { release.Wait(); });
   std::atomic<int64_t> sum{0};
   pool.ParallelFor(100, /*cost_per_unit=*/1'000'000,

@@ -29,8 +29,8 @@ TEST(ResourceManager, FindsWhatWasMadeAndNamesWhatIsNot) {
 }
 
 TEST(ResourceManager, TypesDoNotMeetUnderOneName) {
+  int live = 0;  // outlives what the manager holds
   ResourceManager manager("ps");
-  int live = 0;
   ASSERT_TRUE(manager.FindOrMake<Variable>("", "x", MakeVariable).ok());
   EXPECT_TRUE(manager.Add("", "x", ResourceRef<Counted>::Adopt(new Counted(&live))).ok());
   EXPECT_EQ(manager.Add("", "x", ResourceRef<Counted>::Adopt(new Counted(&live))).code(),
@@ -39,8 +39,8 @@ TEST(ResourceManager, TypesDoNotMeetUnderOneName) {
 }
 
 TEST(ResourceManager, ClearDropsOneContainerAndItsHoldersKeepTheirs) {
+  int live = 0;  // outlives what the manager holds
   ResourceManager manager("ps");
-  int live = 0;
   ASSERT_TRUE(manager.Add("", "a", ResourceRef<Counted>::Adopt(new Counted(&live))).ok());
   ASSERT_TRUE(manager.Add("other", "a", ResourceRef<Counted>::Adopt(new Counted(&live))).ok());
   const uint64_t before = manager.generation();
