@@ -2,9 +2,26 @@
 
 #include <complex>
 #include <cstring>
+#include <limits>
 
 namespace tensorfleet::cpu {
 namespace {
+
+// What x86's conversion gives, and so TensorFlow: the least number for what is out of range, NaN
+// too. The language leaves that open.
+template <typename To, typename From>
+To Truncate(From x) {
+  static_assert(std::is_same_v<To, int32_t> || std::is_same_v<To, int64_t>);
+  constexpr From kBound = static_cast<From>(uint64_t{1} << (sizeof(To) * 8 - 1));
+  return x >= -kBound && x < kBound ? static_cast<To>(x) : std::numeric_limits<To>::min();
+}
+
+template <typename From>
+uint64_t TruncateUnsigned(From x) {
+  const int64_t low = Truncate<int64_t>(x);
+  const int64_t high = Truncate<int64_t>(x - static_cast<From>(uint64_t{1} << 63));
+  return static_cast<uint64_t>(low | (high & (low >> 63)));
+}
 
 template <typename From, typename To>
 To Convert(From x) {
@@ -20,9 +37,13 @@ To Convert(From x) {
   } else if constexpr (std::is_same_v<To, bool>) {
     return x != From(0);
   } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> && sizeof(To) < 4) {
-    return static_cast<To>(static_cast<int32_t>(x));
+    return static_cast<To>(Truncate<int32_t>(x));
   } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint32_t>) {
-    return static_cast<To>(static_cast<int64_t>(x));
+    return static_cast<To>(Truncate<int64_t>(x));
+  } else if constexpr (std::is_floating_point_v<From> && std::is_same_v<To, uint64_t>) {
+    return TruncateUnsigned(x);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return Truncate<To>(x);
   } else {
     return static_cast<To>(x);
   }
