@@ -42,7 +42,7 @@ Status CheckAddress(absl::string_view address) {
     return bad("an IPv6 host must be in brackets");
   }
   for (const char c : host) {
-    if (absl::ascii_isspace(c) || absl::ascii_iscntrl(c) || c == '/' || c == ',') {
+    if (!absl::ascii_isgraph(c) || c == '/' || c == ',') {
       return bad("the host holds a character that no host name has");
     }
   }

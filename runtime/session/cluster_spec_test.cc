@@ -61,7 +61,7 @@ TEST(ClusterSpec, ErrorsNameTheFaultyIndex) {
 
 TEST(ClusterSpec, ErrorsNameTheFaultyAddress) {
   for (const char* bad : {"host", "host:", ":1", "host:0", "host:65536", "host:1x", "::1:5",
-                          "a b:1", "grpc://host:1", "host:-1"}) {
+                          "a b:1", "grpc://host:1", "host:-1", "h\xff:1"}) {
     EXPECT_THAT(ErrorOf(ClusterSpec::Make({{"ps", {{2, bad}}}})),
                 AllOf(HasSubstr("job 'ps', task 2"), HasSubstr(bad)));
   }
