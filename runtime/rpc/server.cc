@@ -46,6 +46,8 @@ struct Server::State {
 namespace {
 
 constexpr auto kDrainPollPeriod = std::chrono::milliseconds(5);
+// For what is cancelled at a server's end to have been answered.
+constexpr auto kLastReplies = std::chrono::seconds(10);
 // For the last replies to reach their clients.
 constexpr auto kHangUpTime = std::chrono::milliseconds(100);
 
@@ -149,6 +151,15 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
+void Server::WaitForCalls(const State& s, std::chrono::milliseconds most) {
+  const auto now = std::chrono::steady_clock::now;
+  const auto end = now() + most;
+  while (now() < end &&
+         s.master_service->calls_under_way() + s.worker_service->calls_under_way() > 0) {
+    std::this_thread::sleep_for(kDrainPollPeriod);
+  }
+}
+
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 Server::~Server() {
@@ -157,7 +168,9 @@ Server::~Server() {
   // First what may start calls, then what waits for them.
   Notification closed;
   s.master->CloseAll([&closed](Status) { closed.Notify(); });
-  closed.WaitFor(std::chrono::seconds(10));
+  closed.WaitFor(kLastReplies);
+  // A call that another task kept waiting replies only now, on the queue that goes with the polls.
+  WaitForCalls(s, kLastReplies);
   s.pool.reset();
   s.polls.reset();
 }
@@ -172,12 +185,7 @@ void Server::Stop(std::chrono::milliseconds deadline) {
   s.health.set_serving(false);
   s.master_service->StartDraining();
   s.worker_service->StartDraining();
-  const auto now = std::chrono::steady_clock::now;
-  const auto end = now() + deadline;
-  while (now() < end &&
-         s.master_service->calls_under_way() + s.worker_service->calls_under_way() > 0) {
-    std::this_thread::sleep_for(kDrainPollPeriod);
-  }
+  WaitForCalls(s, deadline);
   // Not to be left to gRPC: it waits until every idle client has hung up.
   s.server->Shutdown(std::chrono::system_clock::now() + std::min(deadline, kHangUpTime));
 }

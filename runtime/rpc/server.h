@@ -56,6 +56,8 @@ class Server {
 
  private:
   struct State;
+  // Until no call is under way, but at most so long.
+  static void WaitForCalls(const State& s, std::chrono::milliseconds most);
   explicit Server(std::unique_ptr<State> state);
   const std::unique_ptr<State> state_;
 };
