@@ -174,6 +174,26 @@ def case_one_process_trains_alone():
     shutil.rmtree(directory)
 
 
+def case_inspect_lists_what_tensorflow_saved():
+    def inspected(*args):
+        done = subprocess.run([Job.binary, "inspect", *args], capture_output=True, text=True, timeout=60, check=False)
+        has(done.returncode == 0, done.stderr)
+        return done.stdout
+
+    directory = tempfile.mkdtemp(prefix="fleet-train-")
+    for version in (v1.train.SaverDef.V1, v1.train.SaverDef.V2):
+        with tf.Graph().as_default(), v1.Session() as s:
+            v1.get_variable("weights", [2, 3], initializer=v1.constant_initializer([1, 2, 3, 4, 5, 6]))
+            v1.get_variable("steps", [], tf.int64, v1.ones_initializer())
+            s.run(v1.global_variables_initializer())
+            prefix = v1.train.Saver(write_version=version).save(s, os.path.join(directory, f"model-v{version}"))
+        lines = [line.split() for line in inspected(prefix).splitlines()[1:]]
+        has(lines == [["steps", "int64", "[]"], ["weights", "float", "[2,3]"]], f"tensors {lines}")
+        has("[1 2 3][4 5 6]" in inspected(prefix, "--tensor", "weights"), "values")
+    has("written by        TensorFlow 2.15" in inspected(prefix + ".meta"), "the graph")
+    shutil.rmtree(directory)
+
+
 # --- what goes wrong ------------------------------------------------------------------------------------------------
 
 def next_step_after(job, act, task="chief"):

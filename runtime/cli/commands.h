@@ -12,6 +12,7 @@ namespace tensorfleet::cli {
 void AddServerCommand(CLI::App* app, int* exit_code);
 void AddTrainCommand(CLI::App* app, int* exit_code);
 void AddRunCommand(CLI::App* app, int* exit_code);
+void AddInspectCommand(CLI::App* app, int* exit_code);
 void AddOpsCommand(CLI::App* app, int* exit_code);
 void AddVersionCommand(CLI::App* app, int* exit_code);
 

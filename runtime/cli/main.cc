@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
   tensorfleet::cli::AddServerCommand(&app, &exit_code);
   tensorfleet::cli::AddTrainCommand(&app, &exit_code);
   tensorfleet::cli::AddRunCommand(&app, &exit_code);
+  tensorfleet::cli::AddInspectCommand(&app, &exit_code);
   tensorfleet::cli::AddOpsCommand(&app, &exit_code);
   tensorfleet::cli::AddVersionCommand(&app, &exit_code);
   CLI11_PARSE(app, argc, argv);

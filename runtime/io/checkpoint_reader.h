@@ -40,9 +40,8 @@ class CheckpointReader final : public SavedTensors {
   };
   // Errors: NotFound `Key NAME not found in checkpoint`.
   StatusOr<Entry> Find(const std::string& name) const;
-  // All tensors, sorted by name; pieces are not listed.
-  StatusOr<std::vector<std::string>> Names() const;
 
+  StatusOr<std::vector<std::string>> Names() const override;
   StatusOr<Info> Describe(const std::string& name) const override;
   StatusOr<Tensor> Read(const std::string& name) const override;
   StatusOr<Tensor> ReadSlice(const std::string& name, const TensorSlice& slice) const override;

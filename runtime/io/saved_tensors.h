@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/base/status.h"
 #include "runtime/io/file_system.h"
@@ -22,6 +23,8 @@ class SavedTensors {
   };
   // Errors: NotFound `Key NAME not found in checkpoint`.
   virtual StatusOr<Info> Describe(const std::string& name) const = 0;
+  // All tensors, sorted by name; pieces are not listed.
+  virtual StatusOr<std::vector<std::string>> Names() const = 0;
 
   // The whole tensor, put together when it is stored in pieces.
   // Errors: NotFound; DataLoss when a checksum does not match; InvalidArgument when pieces are

@@ -102,6 +102,12 @@ StatusOr<SavedTensors::Info> V1CheckpointReader::Describe(const std::string& nam
   return entry->info;
 }
 
+StatusOr<std::vector<std::string>> V1CheckpointReader::Names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
 StatusOr<Tensor> V1CheckpointReader::ReadPiece(const std::string& name, const Info& info,
                                                const Piece& piece, const Shape& shape) const {
   const Shard& shard = shards_[piece.shard];

@@ -21,6 +21,7 @@ class V1CheckpointReader final : public SavedTensors {
   static StatusOr<std::unique_ptr<SavedTensors>> Open(FileSystem* files,
                                                       const std::string& pattern);
 
+  StatusOr<std::vector<std::string>> Names() const override;
   StatusOr<Info> Describe(const std::string& name) const override;
   StatusOr<Tensor> Read(const std::string& name) const override;
   StatusOr<Tensor> ReadSlice(const std::string& name, const TensorSlice& slice) const override;
