@@ -1,13 +1,12 @@
 """An unmodified TensorFlow client outside the cluster opens a session on a pod's server."""
 
-import contextlib
-import re
 import subprocess
 import sys
 import urllib.request
 
 import pytest
 from harness import jobs
+from harness.forward import forwarded
 from harness.kube import create, until
 
 CLIENT = """
@@ -26,18 +25,6 @@ with v1.Session(sys.argv[1]) as s:
     s.run(train)
     print("value", s.run(train).tolist())
 """
-
-
-@contextlib.contextmanager
-def forwarded(pod, ns, port):
-    command = ["kubectl", "port-forward", "-n", ns, "--address=127.0.0.1", f"pod/{pod}", f":{port}"]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    try:
-        yield int(re.search(r":(\d+) ->", process.stdout.readline())[1])
-    finally:
-        process.terminate()
-        process.wait(timeout=10)
-        process.stdout.close()
 
 
 def test_a_session_from_outside(ns):

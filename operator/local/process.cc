@@ -38,6 +38,13 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& v
   return all;
 }
 
+// In a child: what this process has blocked, programs expect to be told of.
+void UnblockSignals() {
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
 // In the child, between fork and exec.
 [[noreturn]] void Exec(char* const* argv, char* const* envp, const char* folder, int output,
                        int errors, pid_t parent) {
@@ -45,9 +52,7 @@ std::vector<std::string> Environment(const std::map<std::string, std::string>& v
   // Nothing survives this program, not even when it is killed.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);
+  UnblockSignals();
   signal(SIGPIPE, SIG_DFL);
   const int input = open("/dev/null", O_RDONLY);
   dup2(input, STDIN_FILENO);
@@ -67,6 +72,7 @@ void RunAndForget(const std::vector<std::string>& argv) {
   const pid_t first = fork();
   if (first == 0) {
     if (fork() != 0) _exit(0);  // the grandchild is nobody's to reap
+    UnblockSignals();
     std::vector<std::string> copy = argv;
     execvp(copy[0].data(), Pointers(copy).data());
     _exit(127);
