@@ -119,6 +119,7 @@ FailurePolicy ReadFailurePolicy(const Json& policy, const std::string& path,
   ReadMaxFailedWorkers(policy, reader, out);
   out.max_restarts_per_replica = ReadLimit(reader, "maxRestartsPerReplica");
   out.lost_pod_timeout_seconds = ReadLimit(reader, "lostPodTimeoutSeconds");
+  out.pending_timeout_seconds = ReadLimit(reader, "pendingTimeoutSeconds");
   return out;
 }
 

@@ -38,6 +38,8 @@ struct FailurePolicy {
   // A pod still there this long after its grace period ended (its node is lost) is deleted by
   // force.
   std::optional<int32_t> lost_pod_timeout_seconds;
+  // A pod still Pending this long after it was made fails the job.
+  std::optional<int32_t> pending_timeout_seconds;
 };
 
 }  // namespace tensorfleet::api

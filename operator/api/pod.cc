@@ -150,6 +150,7 @@ StatusOr<Pod> PodFromJson(const nlohmann::json& object) {
   Pod pod;
   TFLEET_ASSIGN_OR_RETURN(pod.meta, ChildMetaFromJson(object));
   const Json& metadata = object["metadata"];
+  pod.creation_time = TimeMember(metadata, "creationTimestamp").value_or(absl::InfiniteFuture());
   if (const Json* annotations = ObjectMember(metadata, "annotations")) {
     pod.attempt = CountOf(*annotations, kAttemptAnnotation);
     pod.job_attempt = CountOf(*annotations, kJobAttemptAnnotation);

@@ -15,6 +15,7 @@ inline const std::vector<std::string> kRestartPolicyWords = {"Never", "Always", 
 inline const std::vector<std::string> kSuccessPolicyWords = {"", "AllWorkers"};
 inline const std::vector<std::string> kRestartScopeWords = {"Replica", "Job"};
 inline const std::vector<std::string> kStartOrderWords = {"Any", "PSFirst"};
+inline const std::vector<std::string> kReplicaCompletionWords = {"Pod", "Container"};
 inline const std::vector<std::string> kFailureActionWords = {"FailJob", "Restart", "RestartJob",
                                                              "Ignore"};
 inline const std::vector<std::string> kExitCodeOperatorWords = {"In", "NotIn"};

@@ -98,6 +98,8 @@ TFJobSpec ReadSpec(const Json& json, std::vector<FieldError>& errors) {
       static_cast<RestartScope>(reader.Word("restartScope", kRestartScopeWords).value_or(0));
   spec.start_order =
       static_cast<StartOrder>(reader.Word("startOrder", kStartOrderWords).value_or(0));
+  spec.replica_completion = static_cast<ReplicaCompletion>(
+      reader.Word("replicaCompletion", kReplicaCompletionWords).value_or(0));
   if (const Json* policy = reader.Object("failurePolicy")) {
     spec.failure_policy = ReadFailurePolicy(*policy, "spec.failurePolicy", errors);
   }

@@ -32,6 +32,7 @@ enum class RestartPolicy : uint8_t { kNever, kAlways, kOnFailure, kExitCode };
 enum class SuccessPolicy : uint8_t { kDefault, kAllWorkers };
 enum class RestartScope : uint8_t { kReplica, kJob };
 enum class StartOrder : uint8_t { kAny, kPsFirst };
+enum class ReplicaCompletion : uint8_t { kPod, kContainer };
 
 // What the rules ask of a pod template.
 struct TemplateFacts {
@@ -79,6 +80,8 @@ struct TFJobSpec {
   bool evaluator_in_cluster = true;    // evaluators are listed in TF_CONFIG's cluster
   RestartScope restart_scope = RestartScope::kReplica;
   StartOrder start_order = StartOrder::kAny;
+  // Whether a replica has ended with its pod, or with its container `tensorflow` already.
+  ReplicaCompletion replica_completion = ReplicaCompletion::kPod;
   FailurePolicy failure_policy;
   bool has_replica_specs = false;  // spec.tfReplicaSpecs is present and an object
   std::array<std::optional<ReplicaSpec>, kReplicaTypeCount> replicas;

@@ -135,6 +135,12 @@ INSTANTIATE_TEST_SUITE_P(
         std::pair{
             R"({"spec":{"startOrder":"Last"}})",
             "spec.startOrder: Unsupported value: \"Last\": supported values: \"Any\", \"PSFirst\""},
+        std::pair{R"({"spec":{"replicaCompletion":"Job"}})",
+                  "spec.replicaCompletion: Unsupported value: \"Job\": supported values: \"Pod\", "
+                  "\"Container\""},
+        std::pair{R"({"spec":{"failurePolicy":{"pendingTimeoutSeconds":-1}}})",
+                  "spec.failurePolicy.pendingTimeoutSeconds: Invalid value: -1: must be greater "
+                  "than or equal to 0"},
         std::pair{R"({"spec":{"failurePolicy":{"maxFailedWorkers":"many"}}})",
                   "spec.failurePolicy.maxFailedWorkers: Invalid value: \"many\": must be a number, "
                   "0 or more, or "

@@ -31,6 +31,7 @@ k8s::FieldMask ChildMask() {
                          {"metadata", "namespace"},
                          {"metadata", "uid"},
                          {"metadata", "resourceVersion"},
+                         {"metadata", "creationTimestamp"},
                          {"metadata", "deletionTimestamp"},
                          {"metadata", "deletionGracePeriodSeconds"},
                          {"metadata", "ownerReferences", "uid"},

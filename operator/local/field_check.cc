@@ -14,13 +14,14 @@ using api::Json;
 using Names = std::vector<const char*>;
 
 const Names kJob = {"apiVersion", "kind", "metadata", "spec", "status"};
-const Names kSpec = {"tfReplicaSpecs",     "runPolicy",    "successPolicy", "enableDynamicWorker",
-                     "evaluatorInCluster", "restartScope", "startOrder",    "failurePolicy"};
+const Names kSpec = {"tfReplicaSpecs",      "runPolicy",          "successPolicy",
+                     "enableDynamicWorker", "evaluatorInCluster", "restartScope",
+                     "startOrder",          "failurePolicy",      "replicaCompletion"};
 const Names kRunPolicy = {
     "cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "suspend",
     "managedBy",      "schedulingPolicy"};
 const Names kFailurePolicy = {"rules", "maxFailedWorkers", "maxRestartsPerReplica",
-                              "lostPodTimeoutSeconds"};
+                              "lostPodTimeoutSeconds", "pendingTimeoutSeconds"};
 const Names kReplica = {"replicas", "restartPolicy", "cleanPodPolicy", "template"};
 const Names kTemplate = {"metadata", "spec"};
 const Names kPod = {"containers", "initContainers", "volumes", "restartPolicy",

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "absl/strings/strip.h"
+#include "absl/time/clock.h"
 #include "operator/api/json_fields.h"
 #include "operator/api/labels.h"
 
@@ -43,6 +44,7 @@ LocalPod::LocalPod(Json body, const std::string& uid, Time start, const Addresse
       progress_(progress_file_),
       start_at_(start) {
   body_["metadata"]["uid"] = uid;
+  body_["metadata"]["creationTimestamp"] = api::ToTimestamp(absl::Now());
   constexpr int64_t kLongestGrace = 24 * 3600;
   grace_ = std::chrono::seconds(
       api::IntMember(body_["spec"], "terminationGracePeriodSeconds", 0, kLongestGrace)

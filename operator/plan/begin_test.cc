@@ -202,12 +202,13 @@ TEST(BadSpec, AnEditThatBreaksALiveJobFailsIt) {
 }
 
 TEST(Steps, HaveTheOrderThatTheDocumentationGives) {
-  EXPECT_THAT(StepNames(),
-              ElementsAre("skip-foreign", "settle-finished", "note-created", "refuse-invalid",
-                          "suspend", "resume", "start-clock", "report-troubles", "count-replicas",
-                          "take-progress", "judge-success", "enforce-deadline", "judge-failures",
-                          "enforce-backoff-limit", "restart-failed", "show-running", "scale-in",
-                          "delete-stale", "ensure-pod-group", "ensure-services", "ensure-pods"));
+  EXPECT_THAT(
+      StepNames(),
+      ElementsAre("skip-foreign", "settle-finished", "note-created", "refuse-invalid", "suspend",
+                  "resume", "start-clock", "report-troubles", "count-replicas", "take-progress",
+                  "judge-success", "enforce-deadline", "enforce-pending-timeout", "judge-failures",
+                  "enforce-backoff-limit", "restart-failed", "show-running", "scale-in",
+                  "delete-stale", "ensure-pod-group", "ensure-services", "ensure-pods"));
 }
 
 }  // namespace

@@ -24,8 +24,9 @@ Pass::Pass(const Snapshot& snapshot, const Options& options_in)
       foreign_pods[pod->meta.name] = pod->meta.is_terminating();
       continue;
     }
-    own_pods.push_back(pod.get());
-    if (pod->meta.replica) pods[*pod->meta.replica].push_back(pod.get());
+    const Pod* seen = Seen(*pod);
+    own_pods.push_back(seen);
+    if (seen->meta.replica) pods[*seen->meta.replica].push_back(seen);
   }
   for (const auto& service : now.services) {
     if (service->meta.has_owner && !service->meta.IsControlledBy(job.uid)) {
@@ -35,6 +36,36 @@ Pass::Pass(const Snapshot& snapshot, const Options& options_in)
     own_services.push_back(service.get());
     if (service->meta.replica) services[*service->meta.replica] = service.get();
   }
+}
+
+bool Pass::HasEndedButForSidecars(const Pod& pod) const {
+  if (spec.replica_completion != api::ReplicaCompletion::kContainer) return false;
+  if (pod.phase != api::PodPhase::kRunning || !pod.exit_code || !pod.meta.replica) return false;
+  // Told to end it may have ended for that reason only.
+  if (pod.meta.is_terminating() && !HasSucceeded(*pod.meta.replica)) return false;
+  const api::ReplicaSpec* replica = spec.Find(pod.meta.replica->type);
+  if (replica == nullptr) return false;
+  switch (replica->restart_policy) {
+    case api::RestartPolicy::kAlways:
+      return false;  // the kubelet starts it again
+    case api::RestartPolicy::kOnFailure:
+      return *pod.exit_code == 0;
+    case api::RestartPolicy::kNever:
+    case api::RestartPolicy::kExitCode:
+      break;
+  }
+  return true;
+}
+
+const Pod* Pass::Seen(const Pod& pod) {
+  if (!HasEndedButForSidecars(pod)) return &pod;
+  auto copy = std::make_unique<Pod>(pod);
+  copy->phase = *pod.exit_code == 0 ? api::PodPhase::kSucceeded : api::PodPhase::kFailed;
+  copy->is_ready = false;
+  copy->has_running_sidecars = true;
+  copy->troubles = nullptr;
+  copies_.push_back(std::move(copy));
+  return copies_.back().get();
 }
 
 bool Pass::IsWanted(ReplicaId id) const {
@@ -153,6 +184,10 @@ std::string DeadlineMessage(const api::TFJob& job) {
 std::string BackoffMessage(const api::TFJob& job) {
   return absl::StrCat("Job ", job.name,
                       " has failed because it has reached the specified backoff limit");
+}
+
+std::string PendingMessagePrefix(const api::TFJob& job) {
+  return absl::StrCat("Job ", job.name, " has failed because it waited too long for pod ");
 }
 
 }  // namespace tensorfleet::plan

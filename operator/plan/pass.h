@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -88,7 +89,13 @@ class Pass {
   void FailAs(EventType type, absl::string_view reason, std::string message);
   void End();
 
+  // Whether the pod counts as ended though some of its containers run on.
+  bool HasEndedButForSidecars(const api::Pod& pod) const;
+  // The pod as rules are to see it.
+  const api::Pod* Seen(const api::Pod& pod);
+
   const absl::Time seconds_;
+  std::vector<std::unique_ptr<const api::Pod>> copies_;  // of pods that rules see otherwise
 };
 
 // "3 replicas wanted" and the like: what status.ready shows.
@@ -97,5 +104,7 @@ std::string ReadyText(int64_t ready, int64_t wanted);
 // The text of the Failed condition of a job that ran into its deadline.
 std::string DeadlineMessage(const api::TFJob& job);
 std::string BackoffMessage(const api::TFJob& job);
+// What the message begins with when a pod has been Pending for too long.
+std::string PendingMessagePrefix(const api::TFJob& job);
 
 }  // namespace tensorfleet::plan

@@ -26,7 +26,8 @@ constexpr Step kPipeline[] = {
     {"take-progress", TakeProgress},        // what the chief says about its step
     {"judge-success", JudgeSuccess},        // successPolicy; a finished job cannot fail any more
     {"enforce-deadline", EnforceDeadline},  // activeDeadlineSeconds
-    {"judge-failures", JudgeFailures},      // restart and failure policies: what becomes of each
+    {"enforce-pending-timeout", EnforcePendingTimeout},  // failurePolicy.pendingTimeoutSeconds
+    {"judge-failures", JudgeFailures},  // restart and failure policies: what becomes of each
     {"enforce-backoff-limit", EnforceBackoffLimit},  // backoffLimit
     {"restart-failed", RestartFailed},     // write down what is replaced; condition Restarting
     {"show-running", ShowRunning},         // condition Running

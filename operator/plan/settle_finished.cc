@@ -1,5 +1,6 @@
 // A job that is over: its pods and services are released as its policies say, its pod group goes,
 // and the job itself once its time to live has passed. Nothing is started any more.
+#include "absl/strings/match.h"
 #include "operator/plan/steps.h"
 
 namespace tensorfleet::plan {
@@ -15,16 +16,21 @@ bool FailedByLimit(const Pass& pass) {
   const api::Condition* failed = pass.status.Find(api::kFailed);
   return failed != nullptr && failed->is_true &&
          (failed->message == DeadlineMessage(pass.job) ||
-          failed->message == BackoffMessage(pass.job));
+          failed->message == BackoffMessage(pass.job) ||
+          absl::StartsWith(failed->message, PendingMessagePrefix(pass.job)));
+}
+
+std::optional<CleanPodPolicy> WrittenPolicy(const Pass& pass, std::optional<ReplicaType> type) {
+  const api::ReplicaSpec* spec = type ? pass.spec.Find(*type) : nullptr;
+  if (spec != nullptr && spec->clean_pod_policy) return spec->clean_pod_policy;
+  return pass.spec.run_policy.clean_pod_policy;
 }
 
 // Without a word from the user everything that has ended stays, with its log; what would run on for
 // no purpose does not: parameter servers, which never end by themselves, and all that is left of a
 // job that was stopped by a limit.
 CleanPodPolicy PolicyFor(const Pass& pass, std::optional<ReplicaType> type) {
-  const api::ReplicaSpec* spec = type ? pass.spec.Find(*type) : nullptr;
-  if (spec != nullptr && spec->clean_pod_policy) return *spec->clean_pod_policy;
-  if (pass.spec.run_policy.clean_pod_policy) return *pass.spec.run_policy.clean_pod_policy;
+  if (const auto written = WrittenPolicy(pass, type)) return *written;
   if (type == ReplicaType::kPs || FailedByLimit(pass)) return CleanPodPolicy::kRunning;
   return CleanPodPolicy::kNone;
 }
@@ -36,6 +42,8 @@ std::optional<ReplicaType> TypeOf(const api::ChildMeta& meta) {
 
 bool IsReleased(const Pass& pass, const Pod& pod) {
   const auto type = TypeOf(pod.meta);
+  // Sidecars would run on for no purpose: only a None that is written down keeps them.
+  if (pod.has_running_sidecars && WrittenPolicy(pass, type) != CleanPodPolicy::kNone) return true;
   switch (PolicyFor(pass, type)) {
     case CleanPodPolicy::kNone:
       return false;

@@ -14,6 +14,7 @@ using testing::Attempt;
 using testing::Evicted;
 using testing::Failed;
 using ::testing::IsEmpty;
+using testing::OnlySidecarsRun;
 using testing::Orphaned;
 using testing::OwnedBy;
 using testing::Pending;
@@ -47,6 +48,8 @@ std::vector<Spec> Specs() {
       {"CleansAll", TFJob("j").Ps(1).Workers(3).RunPolicy("cleanPodPolicy", "\"All\"")},
       {"CleansRunning", TFJob("j").Ps(1).Workers(3).RunPolicy("cleanPodPolicy", "\"Running\"")},
       {"Suspended", TFJob("j").Ps(1).Workers(3).Suspended()},
+      {"Container", TFJob("j").Workers(3).With("/spec/replicaCompletion", "\"Container\"")},
+      {"Waits", TFJob("j").Workers(3).With("/spec/failurePolicy/pendingTimeoutSeconds", "0")},
       {"Empty", TFJob("j").Workers(0)},
       {"OnlyPs", TFJob("j").Ps(3)},
       {"Invalid", TFJob("j").Workers(-3)},
@@ -94,6 +97,8 @@ const Scene kScenes[] = {
      }},
     {"OneOfAnotherAttempt",
      [](SnapshotOf& now) { now.WithPod("j-worker-0", Failed(137), Attempt(3)); }},
+    {"OnlySidecars",
+     [](SnapshotOf& now) { now.WithAllPods(OnlySidecarsRun(0)).WithAllServices(); }},
     {"OnlyServices", [](SnapshotOf& now) { now.WithAllServices(); }},
     {"OrphanedServices", [](SnapshotOf& now) { now.WithService("j-worker-0", Orphaned()); }},
 };

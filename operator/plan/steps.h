@@ -17,6 +17,7 @@ Next CountReplicas(Pass& pass);
 Next TakeProgress(Pass& pass);
 Next JudgeSuccess(Pass& pass);
 Next EnforceDeadline(Pass& pass);
+Next EnforcePendingTimeout(Pass& pass);
 Next JudgeFailures(Pass& pass);
 Next EnforceBackoffLimit(Pass& pass);
 Next RestartFailed(Pass& pass);

@@ -86,6 +86,9 @@ Change Orphaned();
 Change Attempt(int attempt);
 Change JobAttempt(int attempt);
 Change RestartedInPlace(int times);
+Change MadeAt(double seconds);
+// Running, with a container that waits for nobody while container `tensorflow` has ended.
+Change OnlySidecarsRun(int exit_code);
 Change TrueCondition(absl::string_view type);
 Change Annotated(absl::string_view key, absl::string_view value);
 // A container that waits, as in CrashLoopBackOff.

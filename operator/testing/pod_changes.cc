@@ -79,6 +79,23 @@ Change RestartedInPlace(int times) {
   return [=](Json& object) { object["status"]["containerStatuses"][0]["restartCount"] = times; };
 }
 
+Change MadeAt(double seconds) {
+  return [=](Json& object) {
+    object["metadata"]["creationTimestamp"] = api::ToTimestamp(After(seconds));
+  };
+}
+
+Change OnlySidecarsRun(int exit_code) {
+  return [=](Json& object) {
+    object["status"]["phase"] = "Running";
+    object["status"]["containerStatuses"] =
+        ContainerStatus({{"terminated", {{"exitCode", exit_code}}}});
+    object["status"]["containerStatuses"].push_back(
+        {{"name", "proxy"}, {"restartCount", 0}, {"state", {{"running", Json::object()}}}});
+    object["status"]["conditions"] = ReadyCondition(false);
+  };
+}
+
 Change TrueCondition(absl::string_view type) {
   return [type = std::string(type)](Json& object) {
     object["status"]["conditions"].push_back({{"type", type}, {"status", "True"}});
