@@ -1,4 +1,5 @@
 // deploy/crd/tfjob.yaml against the code: the words of its enums, its limits, its size.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -69,6 +70,7 @@ TEST(Crd, EnumsHaveTheWordsThatTheCodeKnows) {
   EXPECT_EQ(Enum({"spec", "successPolicy"}), kSuccessPolicyWords);
   EXPECT_EQ(Enum({"spec", "restartScope"}), kRestartScopeWords);
   EXPECT_EQ(Enum({"spec", "startOrder"}), kStartOrderWords);
+  EXPECT_EQ(Enum({"spec", "replicaCompletion"}), kReplicaCompletionWords);
   EXPECT_EQ(Enum({"spec", "runPolicy", "cleanPodPolicy"}), kCleanPodPolicyWords);
   EXPECT_EQ(Enum({"spec", "tfReplicaSpecs", "*", "cleanPodPolicy"}), kCleanPodPolicyWords);
   EXPECT_EQ(Enum({"spec", "tfReplicaSpecs", "*", "restartPolicy"}), kRestartPolicyWords);
@@ -79,6 +81,12 @@ TEST(Crd, EnumsHaveTheWordsThatTheCodeKnows) {
   Words types;
   for (const ReplicaType type : kReplicaTypes) types.emplace_back(CanonicalName(type));
   EXPECT_EQ(Enum({"spec", "failurePolicy", "rules", "[]", "replicaTypes", "[]"}), types);
+}
+
+TEST(Crd, FillsInTheRunPolicyThatTheSdkNeeds) {
+  const YAML::Node fallback = Field({"spec", "runPolicy"})["default"];
+  ASSERT_TRUE(fallback.IsDefined() && fallback.IsMap());
+  EXPECT_EQ(fallback.size(), 0u);
 }
 
 TEST(Crd, LimitsReplicasAsTheCodeDoes) {
@@ -106,6 +114,46 @@ TEST(Crd, KeepsUnknownFieldsOfPodTemplates) {
   EXPECT_TRUE(Field({"spec", "tfReplicaSpecs", "*", "template",
                      "spec"})["x-kubernetes-preserve-unknown-fields"]
                   .as<bool>());
+}
+
+// Whether the roles of `files` give `verb` on `resource` of `group`.
+bool Allows(const Words& files, const std::string& group, const std::string& resource,
+            const std::string& verb) {
+  const auto has = [](const YAML::Node& list, const std::string& word) {
+    const Words words = list.as<Words>();
+    return std::find(words.begin(), words.end(), word) != words.end();
+  };
+  for (const std::string& file : files) {
+    for (const YAML::Node& rule : Load(file)["rules"]) {
+      if (has(rule["apiGroups"], group) && has(rule["resources"], resource) &&
+          has(rule["verbs"], verb)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+// training-operator's role lacked both.
+TEST(Roles, AllowLeadersAndAdoption) {
+  const Words files = {"rbac/cluster_role.yaml", "rbac/role.yaml"};
+  for (const char* verb : {"get", "create", "update"}) {
+    EXPECT_TRUE(Allows(files, "coordination.k8s.io", "leases", verb)) << verb;
+  }
+  EXPECT_TRUE(Allows(files, "", "services", "patch"));
+}
+
+TEST(Roles, GiveTheirUsersTFJobs) {
+  EXPECT_TRUE(Allows({"rbac/user_view.yaml"}, "kubeflow.org", "tfjobs", "list"));
+  EXPECT_FALSE(Allows({"rbac/user_view.yaml"}, "kubeflow.org", "tfjobs", "create"));
+  EXPECT_TRUE(Allows({"rbac/user_edit.yaml"}, "kubeflow.org", "tfjobs", "create"));
+  EXPECT_TRUE(Allows({"rbac/user_edit.yaml"}, "kubeflow.org", "tfjobs/scale", "patch"));
+  const YAML::Node admin = Load("rbac/user_admin.yaml");
+  const YAML::Node edit = Load("rbac/user_edit.yaml");
+  for (const auto& label : admin["aggregationRule"]["clusterRoleSelectors"][0]["matchLabels"]) {
+    EXPECT_EQ(edit["metadata"]["labels"][label.first.as<std::string>()].as<std::string>(),
+              label.second.as<std::string>());
+  }
 }
 
 TEST(Deploy, EveryFileHoldsOneObjectOfAKnownKind) {

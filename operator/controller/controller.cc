@@ -22,6 +22,12 @@ constexpr size_t kFirstWave = 4;
 // A job whose namespace is going away is looked at again now and then, not in a loop.
 constexpr auto kNamespaceGoingRetry = std::chrono::seconds(30);
 
+k8s::WorkQueue::Options QueueOptions(Observer* observer) {
+  k8s::WorkQueue::Options options;
+  options.on_taken = [observer](std::chrono::nanoseconds waited) { observer->OnTaken(waited); };
+  return options;
+}
+
 k8s::WorkQueue::Urgency UrgencyOf(Informers::News news) {
   using Urgency = k8s::WorkQueue::Urgency;
   switch (news) {
@@ -43,7 +49,7 @@ Controller::Controller(k8s::Client* client, k8s::EventRecorder* events, const Cl
       clock_(clock),
       options_(std::move(options)),
       observer_(observer == nullptr ? &no_observer_ : observer),
-      queue_(clock),
+      queue_(clock, QueueOptions(observer_)),
       informers_(client, options_.informers,
                  [this](absl::string_view ns, absl::string_view name, Informers::News news) {
                    queue_.Add(absl::StrCat(ns, "/", name), UrgencyOf(news));

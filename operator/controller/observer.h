@@ -14,6 +14,8 @@ class Observer {
   enum class Result { kSuccess, kRequeueAfter, kError };
 
   virtual ~Observer() = default;
+  // A job's key was taken off the queue after so long.
+  virtual void OnTaken(std::chrono::nanoseconds /*waited*/) {}
   virtual void OnReconciled(Result, std::chrono::nanoseconds /*took*/) {}
   virtual void OnCounters(absl::string_view /*ns*/, const plan::Counters&) {}
   virtual void OnAction(plan::ActionKind, bool /*ok*/, std::chrono::nanoseconds /*took*/) {}

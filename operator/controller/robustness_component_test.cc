@@ -5,6 +5,8 @@
 #include <thread>
 
 #include "operator/controller/controller_fixture.h"
+#include "operator/k8s/splitter.h"
+#include "operator/k8s/watch_event.h"
 #include "operator/testing/faulty_transport.h"
 
 namespace tensorfleet::controller {
@@ -16,6 +18,12 @@ using tensorfleet::testing::FaultyTransport;
 
 class Robustness : public ControllerTest {
  protected:
+  void SetUp() override {
+    ControllerTest::SetUp();
+    if (IsSkipped()) return;
+    since_ = Read(Pods())["metadata"]["resourceVersion"].get<std::string>();
+  }
+
   // A job's whole life; the same end whatever goes wrong in between.
   void Live(const std::string& name) {
     Submit(name, {{"PS", 1}, {"Worker", 2}}, {{"runPolicy", {{"cleanPodPolicy", "Running"}}}});
@@ -27,7 +35,11 @@ class Robustness : public ControllerTest {
     SetPhase(name + "-worker-1", "Succeeded");
     SetPhase(name + "-worker-0", "Succeeded");
     ASSERT_TRUE(Becomes(name, "Succeeded"));
-    if (fake() == nullptr) return;
+    if (fake() == nullptr) {
+      // Without a kubelet a pod is gone at once.
+      ASSERT_TRUE(HasPods({name + "-worker-0", name + "-worker-1"}));
+      return;
+    }
     ASSERT_TRUE(Eventually([&] {
       const Json ps = Read(Pods() + "/" + name + "-ps-0");
       return ps.is_object() && ps["metadata"].contains("deletionTimestamp");
@@ -35,9 +47,26 @@ class Robustness : public ControllerTest {
     fake()->store().Finalize(tensorfleet::testing::kPods, ns(), name + "-ps-0");
   }
 
-  // How many pods were ever made, by the server's own count.
+  // How many pods were ever made, by the server's own history.
   int PodsEverMade(const std::string& name) {
     int made = 0;
+    if (fake() == nullptr) {
+      k8s::LineSplitter lines;
+      const auto count = [&](absl::string_view line) -> Status {
+        TFLEET_ASSIGN_OR_RETURN(const k8s::WatchEvent event, k8s::SplitWatchEvent(line));
+        EXPECT_NE(event.type, k8s::WatchEventType::kError) << line;
+        if (event.type != k8s::WatchEventType::kAdded) return OkStatus();
+        const Json pod = Json::parse(event.object.begin(), event.object.end());
+        made += pod["metadata"]["name"].get<std::string>().rfind(name + "-", 0) == 0;
+        return OkStatus();
+      };
+      const Status read = client().Read(
+          absl::StrCat(Pods(), "?watch=true&timeoutSeconds=1&resourceVersion=", since_),
+          std::chrono::seconds(20),
+          [&](absl::string_view data) { return lines.Feed(data, count).ok(); }, nullptr);
+      EXPECT_TRUE(read.ok()) << read;
+      return made;
+    }
     int64_t version = 0;
     const auto events = fake()->store().EventsAfter(
         tensorfleet::testing::kPods, ns(), tensorfleet::testing::LabelSelector(""), &version,
@@ -48,6 +77,9 @@ class Robustness : public ControllerTest {
     }
     return made;
   }
+
+ private:
+  std::string since_;  // the version of everything when the test began
 };
 
 TEST_F(Robustness, ServerErrorsAreRetried) {
@@ -59,6 +91,26 @@ TEST_F(Robustness, ServerErrorsAreRetried) {
   fake()->Inject(fault);
   Live("j");
   EXPECT_EQ(PodsEverMade("j"), 3);
+}
+
+// training-operator gave the pass up: later replicas were not tried and no status was written.
+TEST_F(Robustness, APodThatCannotBeMadeHoldsUpNeitherTheOthersNorTheStatus) {
+  FLEET_NEEDS_FAKE_SERVER();
+  StopController();
+  FaultyTransport without_chief(&transport(), [&](const k8s::Request& request, int64_t) {
+    const bool chief = request.method == "POST" && request.path == Pods() &&
+                       request.body.find("\"j-chief-0\"") != std::string::npos;
+    return chief ? FaultyTransport::When::kBefore : FaultyTransport::When::kPass;
+  });
+  Process process(&without_chief, Options());
+  Submit("j", {{"Chief", 1}, {"PS", 1}, {"Worker", 2}});
+  EXPECT_TRUE(HasPods({"j-ps-0", "j-worker-0", "j-worker-1"}));
+  EXPECT_TRUE(HasServices({"j-chief-0", "j-ps-0", "j-worker-0", "j-worker-1"}));
+  EXPECT_TRUE(Becomes("j", "Created"));
+  EXPECT_TRUE(Eventually([&] {
+    return Read(k8s::CollectionPath("v1", ns(), "events")).dump().find("FailedCreatePod") !=
+           std::string::npos;
+  }));
 }
 
 TEST_F(Robustness, ABusyServerIsGivenTime) {
@@ -261,7 +313,6 @@ TEST_F(Robustness, AJobMadeAnewUnderItsOldNameGetsPodsOfItsOwn) {
 class KilledAnywhere : public Robustness, public ::testing::WithParamInterface<int> {};
 
 TEST_P(KilledAnywhere, TheJobEndsAsIfNothingHadHappened) {
-  FLEET_NEEDS_FAKE_SERVER();
   StopController();
   std::mt19937 random(GetParam());
   const int kill_at = GetParam();
@@ -288,6 +339,8 @@ TEST_P(KilledAnywhere, TheJobEndsAsIfNothingHadHappened) {
     EXPECT_NE(ConditionStatus(name, "Failed"), "True");
     StopController();
     ASSERT_TRUE(client().Delete(Jobs() + "/" + name).ok());
+    // Where no garbage collector runs the pods are still there.
+    for (const std::string& pod : NamesIn(Pods())) RemovePod(pod);
     ASSERT_TRUE(HasPods({}));
   }
 }

@@ -6,7 +6,8 @@
 
 namespace tensorfleet::k8s {
 
-WorkQueue::WorkQueue(const Clock* clock, Options options) : clock_(clock), options_(options) {}
+WorkQueue::WorkQueue(const Clock* clock, Options options)
+    : clock_(clock), options_(std::move(options)) {}
 
 void WorkQueue::PutInto(Lanes& lanes, const std::string& key) {
   const std::string ns = key.substr(0, key.find('/'));
@@ -50,11 +51,11 @@ void WorkQueue::AddLocked(const std::string& key, Urgency urgency) {
     if (!added) it->second = std::min(it->second, urgency);
     return;
   }
-  const auto [it, added] = waiting_.emplace(key, urgency);
+  const auto [it, added] = waiting_.emplace(key, Waiting{urgency, clock_->NowSteady()});
   if (!added) {
-    if (it->second <= urgency) return;
+    if (it->second.urgency <= urgency) return;
     // More urgent now: the entry in the other lane is passed over when its turn comes.
-    it->second = urgency;
+    it->second.urgency = urgency;
   }
   PutInto(LanesOf(urgency), key);
   changed_.NotifyOne();
@@ -124,10 +125,12 @@ std::optional<std::string> WorkQueue::TakeLocked() {
     if (!key) return std::nullopt;
     const auto it = waiting_.find(*key);
     // Taken already through the other lane.
-    if (it == waiting_.end() || it->second != from) continue;
+    if (it == waiting_.end() || it->second.urgency != from) continue;
     new_next_ = from != Urgency::kNew;
+    const Time now = clock_->NowSteady();
+    if (options_.on_taken) options_.on_taken(now - it->second.since);
     waiting_.erase(it);
-    working_.insert(*key);
+    working_.emplace(*key, now);
     return key;
   }
 }
@@ -179,6 +182,17 @@ void WorkQueue::Wake() {
 size_t WorkQueue::depth() const {
   MutexLock lock(&mu_);
   return waiting_.size();
+}
+
+WorkQueue::Unfinished WorkQueue::unfinished() const {
+  MutexLock lock(&mu_);
+  const Time now = clock_->NowSteady();
+  Unfinished all;
+  for (const auto& [key, since] : working_) {
+    all.sum += now - since;
+    all.longest = std::max<std::chrono::nanoseconds>(all.longest, now - since);
+  }
+  return all;
 }
 
 int64_t WorkQueue::adds() const {

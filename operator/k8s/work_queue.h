@@ -6,12 +6,12 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/container/flat_hash_set.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/mutex.h"
 
@@ -22,6 +22,9 @@ class WorkQueue {
   struct Options {
     std::chrono::nanoseconds first_retry = std::chrono::milliseconds(5);
     std::chrono::nanoseconds retry_limit = std::chrono::seconds(1000);
+    // Told how long each key that is taken has waited since it could be. May be null; called with
+    // the queue's lock held.
+    std::function<void(std::chrono::nanoseconds)> on_taken = nullptr;
   };
   // The most urgent first.
   enum class Urgency {
@@ -54,6 +57,12 @@ class WorkQueue {
   void Wake();
 
   size_t depth() const;
+  // Of the keys that are worked on now: the time spent so far, all together and the longest.
+  struct Unfinished {
+    std::chrono::nanoseconds sum{0};
+    std::chrono::nanoseconds longest{0};
+  };
+  Unfinished unfinished() const;
   int64_t adds() const;
   int64_t retries() const;
 
@@ -63,6 +72,10 @@ class WorkQueue {
   struct Lane {
     std::deque<std::string> keys;
     bool newest_next = true;
+  };
+  struct Waiting {
+    Urgency urgency;
+    Time since;
   };
   struct Lanes {
     std::map<std::string, Lane> by_namespace;
@@ -88,8 +101,8 @@ class WorkQueue {
   Lanes normal_ ABSL_GUARDED_BY(mu_);
   Lanes background_ ABSL_GUARDED_BY(mu_);
   bool new_next_ ABSL_GUARDED_BY(mu_) = true;
-  absl::flat_hash_map<std::string, Urgency> waiting_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_set<std::string> working_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Waiting> waiting_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Time> working_ ABSL_GUARDED_BY(mu_);  // and since when
   absl::flat_hash_map<std::string, Urgency> again_
       ABSL_GUARDED_BY(mu_);  // added while being worked on
   absl::flat_hash_map<std::string, int> failures_ ABSL_GUARDED_BY(mu_);

@@ -160,6 +160,26 @@ TEST(WorkQueue, BackOffHasALimit) {
   }
 }
 
+TEST(WorkQueue, TellsHowLongKeysWaitAndAreWorkedOn) {
+  ManualClock clock(0);
+  std::vector<std::chrono::nanoseconds> waits;
+  WorkQueue::Options options;
+  options.on_taken = [&](std::chrono::nanoseconds waited) { waits.push_back(waited); };
+  WorkQueue queue(&clock, options);
+  queue.Add("ns/a");
+  clock.Advance(seconds(2));
+  queue.Add("ns/b");
+  queue.Add("ns/a");  // waits already
+  clock.Advance(seconds(1));
+  ASSERT_TRUE(queue.TryGet() && queue.TryGet());
+  EXPECT_THAT(waits, ::testing::UnorderedElementsAre(seconds(3), seconds(1)));
+  clock.Advance(seconds(4));
+  queue.Done("ns/a");
+  clock.Advance(seconds(1));
+  EXPECT_EQ(queue.unfinished().sum, seconds(5));
+  EXPECT_EQ(queue.unfinished().longest, seconds(5));
+}
+
 TEST(WorkQueue, ShutDownReleasesTheWorkers) {
   WorkQueue queue(Clock::Real());
   std::thread worker([&] { EXPECT_EQ(queue.Get(), std::nullopt); });

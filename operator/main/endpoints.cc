@@ -65,6 +65,7 @@ http::Server::Handler WebhookHandler(Metrics* metrics) {
       (void)writer.Send(405, "text/plain", "POST an AdmissionReview\n");
       return;
     }
+    metrics->OnAdmissionBegins();
     const AdmissionAnswer answer = AnswerAdmission(request.body);
     (void)writer.Send(answer.http_code, answer.http_code == 200 ? "application/json" : "text/plain",
                       answer.body);

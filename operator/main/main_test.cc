@@ -247,10 +247,73 @@ TEST(Endpoints, MetricsHaveTheReferencesNames) {
         "controller_runtime_reconcile_total{controller=\"tfjob-controller\",result=\"error\"} 1",
         "rest_client_requests_total{code=\"201\",host=\"host:443\",method=\"POST\"} 1",
         "leader_election_master_status{name=\"lease\"} 1", "workqueue_depth{",
-        "process_resident_memory_bytes "}) {
+        "process_resident_memory_bytes ", "workqueue_queue_duration_seconds_count{",
+        "workqueue_work_duration_seconds_count{", "workqueue_unfinished_work_seconds{",
+        "workqueue_longest_running_processor_seconds{",
+        "controller_runtime_reconcile_total{controller=\"tfjob-controller\",result=\"requeue\"} 0",
+        "controller_runtime_terminal_reconcile_errors_total{controller=\"tfjob-controller\"} 0",
+        "controller_runtime_reconcile_panics_total{controller=\"tfjob-controller\"} 0"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   EXPECT_EQ(Get(server->port(), "/").first, 404);
+}
+
+// training-operator counted these where nobody could read them.
+TEST(Metrics, OfPodsServicesAndPodGroupsAreServed) {
+  using plan::ActionKind;
+  Metrics metrics("h", 1, "l");
+  const auto took = std::chrono::milliseconds(1);
+  metrics.OnAction(ActionKind::kCreatePod, true, took);
+  metrics.OnAction(ActionKind::kCreatePod, false, took);
+  metrics.OnAction(ActionKind::kDeletePod, true, took);
+  metrics.OnAction(ActionKind::kCreateService, true, took);
+  metrics.OnAction(ActionKind::kCreateService, false, took);
+  metrics.OnAction(ActionKind::kCreatePodGroup, true, took);
+  metrics.OnAction(ActionKind::kDeletePodGroup, true, took);
+  plan::Counters counters;
+  counters.failed_pods = 2;
+  metrics.OnCounters("ns", counters);
+  const std::string text = metrics.Text();
+  for (const char* line :
+       {"\ncreated_pods_total 1\n", "\ndeleted_pods_total 1\n", "\nfailed_pods_total 2\n",
+        "\nsucceeded_service_creation_total 1\n", "\nfailed_service_creation_total 1\n",
+        "\ncreated_pod_groups_total 1\n", "\ndeleted_pod_groups_total 1\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(Metrics, AdmissionsUnderWayAreCounted) {
+  Metrics metrics("h", 1, "l");
+  const std::string in_flight =
+      "controller_runtime_webhook_requests_in_flight{webhook=\"/validate-kubeflow-org-v1-tfjob\"} ";
+  metrics.OnAdmissionBegins();
+  EXPECT_THAT(metrics.Text(), HasSubstr(in_flight + "1"));
+  metrics.OnAdmission(200, true, std::chrono::milliseconds(1));
+  EXPECT_THAT(metrics.Text(), HasSubstr(in_flight + "0"));
+}
+
+TEST(Metrics, AreAllInTheDocumentation) {
+  std::ifstream file(FLEET_SOURCE_DIR "/operator/docs/metrics.md");
+  std::stringstream documented;
+  documented << file.rdbuf();
+  Metrics metrics("h", 1, "l");
+  // A family without series is not shown.
+  metrics.OnCounters("ns", {1, 1, 1, 1, 1, 1});
+  metrics.OnRequest("GET", 200);
+  metrics.OnAction(plan::ActionKind::kCreatePod, true, std::chrono::milliseconds(1));
+  metrics.OnStatusWrite(true);
+  metrics.OnAdmissionBegins();
+  metrics.OnAdmission(200, true, std::chrono::milliseconds(1));
+  std::istringstream lines(metrics.Text());
+  int families = 0;
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line);
+    std::string hash, kind, name;
+    if (!(words >> hash >> kind >> name) || hash != "#" || kind != "TYPE") continue;
+    EXPECT_THAT(documented.str(), HasSubstr("`" + name + "`"));
+    ++families;
+  }
+  EXPECT_GT(families, 40);
 }
 
 TEST(Endpoints, ReadinessFollowsTheProcess) {

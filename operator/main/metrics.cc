@@ -1,16 +1,13 @@
 #include "operator/main/metrics.h"
 
-#include <prometheus/counter.h>
-#include <prometheus/gauge.h>
-#include <prometheus/histogram.h>
-#include <prometheus/registry.h>
 #include <prometheus/text_serializer.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
-#include "operator/api/labels.h"
+#include "operator/main/metric_families.h"
 #include "operator/main/version.h"
 
 namespace tensorfleet::operator_main {
@@ -19,23 +16,34 @@ namespace {
 using prometheus::Counter;
 using prometheus::Family;
 using prometheus::Gauge;
-using prometheus::Histogram;
-
-const prometheus::Histogram::BucketBoundaries& Buckets() {
-  static const prometheus::Histogram::BucketBoundaries buckets = {
-      0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30};
-  return buckets;
-}
 
 double Seconds(std::chrono::nanoseconds time) {
   return std::chrono::duration<double>(time).count();
 }
 
-double ResidentBytes() {
-  std::ifstream statm("/proc/self/statm");
+struct MemoryBytes {
   double total = 0, resident = 0;
-  statm >> total >> resident;
-  return resident * sysconf(_SC_PAGESIZE);
+};
+
+MemoryBytes Memory() {
+  std::ifstream statm("/proc/self/statm");
+  MemoryBytes memory;
+  statm >> memory.total >> memory.resident;
+  memory.total *= sysconf(_SC_PAGESIZE);
+  memory.resident *= sysconf(_SC_PAGESIZE);
+  return memory;
+}
+
+double OpenFiles() {
+  std::error_code ignored;
+  const std::filesystem::directory_iterator files("/proc/self/fd", ignored);
+  return static_cast<double>(std::distance(begin(files), end(files)));
+}
+
+double MaxFiles() {
+  rlimit limit{};
+  getrlimit(RLIMIT_NOFILE, &limit);
+  return static_cast<double>(limit.rlim_cur);
 }
 
 double CpuSeconds() {
@@ -52,131 +60,23 @@ void RaiseTo(Counter& counter, double value) {
 
 }  // namespace
 
-struct Metrics::Families {
-  template <typename T>
-  static Family<T>& Make(prometheus::Registry& registry, const char* name, const char* help);
-
-  Families(prometheus::Registry& r, const std::string& lease_name);
-
-  Family<Counter>& jobs_created;
-  Family<Counter>& jobs_deleted;
-  Family<Counter>& jobs_successful;
-  Family<Counter>& jobs_failed;
-  Family<Counter>& jobs_restarted;
-  Family<Counter>& reconciles;
-  Counter& reconcile_errors;
-  Histogram& reconcile_time;
-  Gauge& max_reconciles;
-  Gauge& active_workers;
-  Gauge& queue_depth;
-  Counter& queue_adds;
-  Counter& queue_retries;
-  Family<Counter>& requests;
-  Family<Counter>& webhook_requests;
-  Histogram& webhook_latency;
-  Gauge& leader;
-  Counter& certificate_reads;
-  Counter& certificate_errors;
-  Family<Counter>& actions;
-  Histogram& action_time;
-  Family<Counter>& status_writes;
-  Family<Gauge>& cached;
-  Family<Counter>& watch_work;
-  Counter& events_dropped;
-  Gauge& resident;
-  Counter& cpu;
-};
-
-template <>
-Family<Counter>& Metrics::Families::Make<Counter>(prometheus::Registry& r, const char* name,
-                                                  const char* help) {
-  return prometheus::BuildCounter().Name(name).Help(help).Register(r);
-}
-template <>
-Family<Gauge>& Metrics::Families::Make<Gauge>(prometheus::Registry& r, const char* name,
-                                              const char* help) {
-  return prometheus::BuildGauge().Name(name).Help(help).Register(r);
-}
-template <>
-Family<Histogram>& Metrics::Families::Make<Histogram>(prometheus::Registry& r, const char* name,
-                                                      const char* help) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(r);
-}
-
-namespace {
-const prometheus::Labels kController = {{"controller", api::kControllerName}};
-const prometheus::Labels kQueue = {{"controller", api::kControllerName},
-                                   {"name", api::kControllerName}};
-}  // namespace
-
-Metrics::Families::Families(prometheus::Registry& r, const std::string& lease_name)
-    : jobs_created(Make<Counter>(r, "training_operator_jobs_created_total", "Jobs created")),
-      jobs_deleted(Make<Counter>(r, "training_operator_jobs_deleted_total",
-                                 "Jobs deleted after their time to live")),
-      jobs_successful(
-          Make<Counter>(r, "training_operator_jobs_successful_total", "Jobs that succeeded")),
-      jobs_failed(Make<Counter>(r, "training_operator_jobs_failed_total", "Jobs that failed")),
-      jobs_restarted(
-          Make<Counter>(r, "training_operator_jobs_restarted_total", "Restarts of replicas")),
-      reconciles(Make<Counter>(r, "controller_runtime_reconcile_total", "Reconciles by result")),
-      reconcile_errors(
-          Make<Counter>(r, "controller_runtime_reconcile_errors_total", "Reconciles that failed")
-              .Add(kController)),
-      reconcile_time(
-          Make<Histogram>(r, "controller_runtime_reconcile_time_seconds", "Time of a reconcile")
-              .Add(kController, Buckets())),
-      max_reconciles(
-          Make<Gauge>(r, "controller_runtime_max_concurrent_reconciles", "Reconciling threads")
-              .Add(kController)),
-      active_workers(Make<Gauge>(r, "controller_runtime_active_workers", "Reconciles under way")
-                         .Add(kController)),
-      queue_depth(Make<Gauge>(r, "workqueue_depth", "Keys waiting").Add(kQueue)),
-      queue_adds(Make<Counter>(r, "workqueue_adds_total", "Keys added").Add(kQueue)),
-      queue_retries(
-          Make<Counter>(r, "workqueue_retries_total", "Keys added after a failure").Add(kQueue)),
-      requests(Make<Counter>(r, "rest_client_requests_total", "Requests to the API server")),
-      webhook_requests(
-          Make<Counter>(r, "controller_runtime_webhook_requests_total", "Admission requests")),
-      webhook_latency(
-          Make<Histogram>(r, "controller_runtime_webhook_latency_seconds", "Time of an admission")
-              .Add({{"webhook", "/validate-kubeflow-org-v1-tfjob"}}, Buckets())),
-      leader(Make<Gauge>(r, "leader_election_master_status", "1 while this process is the leader")
-                 .Add({{"name", lease_name}})),
-      certificate_reads(
-          Make<Counter>(r, "certwatcher_read_certificate_total", "Looks at the certificates")
-              .Add({})),
-      certificate_errors(
-          Make<Counter>(r, "certwatcher_read_certificate_errors_total", "Looks that failed")
-              .Add({})),
-      actions(Make<Counter>(r, "tensorfleet_operator_actions_total",
-                            "Actions of plans by kind and result")),
-      action_time(Make<Histogram>(r, "tensorfleet_operator_action_seconds", "Time of an action")
-                      .Add({}, Buckets())),
-      status_writes(
-          Make<Counter>(r, "tensorfleet_operator_status_writes_total", "Status writes by result")),
-      cached(Make<Gauge>(r, "tensorfleet_operator_cache_objects", "Objects held")),
-      watch_work(Make<Counter>(r, "tensorfleet_operator_watch_total",
-                               "Lists, watches, events and failures")),
-      events_dropped(
-          Make<Counter>(r, "tensorfleet_operator_events_dropped_total", "Events given up").Add({})),
-      resident(Make<Gauge>(r, "process_resident_memory_bytes", "Resident memory").Add({})),
-      cpu(Make<Counter>(r, "process_cpu_seconds_total", "Processor time used").Add({})) {}
-
 Metrics::Metrics(std::string host, int threads, const std::string& lease_name)
     : host_(std::move(host)),
       registry_(std::make_unique<prometheus::Registry>()),
       families_(std::make_unique<Families>(*registry_, lease_name)) {
   families_->max_reconciles.Set(threads);
-  Families::Make<Gauge>(*registry_, "tensorfleet_operator_build_info",
-                        "1, with the version as label")
-      .Add({{"version", std::string(Version())}})
-      .Set(1);
-  Families::Make<Gauge>(*registry_, "process_start_time_seconds", "Start of the process")
-      .Add({})
-      .Set(static_cast<double>(Clock::Real()->NowUnixNanos()) * 1e-9);
+  for (const char* result : {"success", "error", "requeue", "requeue_after"}) {
+    families_->reconciles.Add({{"controller", api::kControllerName}, {"result", result}});
+  }
+  families_->build_info.Add({{"version", std::string(Version())}}).Set(1);
+  families_->start_time.Set(static_cast<double>(Clock::Real()->NowUnixNanos()) * 1e-9);
 }
 
 Metrics::~Metrics() = default;
+
+void Metrics::OnTaken(std::chrono::nanoseconds waited) {
+  families_->queue_time.Observe(Seconds(waited));
+}
 
 void Metrics::OnReconciled(Result result, std::chrono::nanoseconds took) {
   const char* name = result == Result::kSuccess ? "success"
@@ -185,6 +85,7 @@ void Metrics::OnReconciled(Result result, std::chrono::nanoseconds took) {
   families_->reconciles.Add({{"controller", api::kControllerName}, {"result", name}}).Increment();
   if (result == Result::kError) families_->reconcile_errors.Increment();
   families_->reconcile_time.Observe(Seconds(took));
+  families_->work_time.Observe(Seconds(took));
 }
 
 void Metrics::OnCounters(absl::string_view ns, const plan::Counters& counters) {
@@ -198,6 +99,7 @@ void Metrics::OnCounters(absl::string_view ns, const plan::Counters& counters) {
   raise(families_->jobs_failed, counters.failed);
   raise(families_->jobs_restarted, counters.restarted);
   raise(families_->jobs_deleted, counters.deleted);
+  if (counters.failed_pods > 0) families_->failed_pods.Increment(counters.failed_pods);
 }
 
 void Metrics::OnAction(plan::ActionKind kind, bool ok, std::chrono::nanoseconds took) {
@@ -206,6 +108,28 @@ void Metrics::OnAction(plan::ActionKind kind, bool ok, std::chrono::nanoseconds 
             {"result", ok ? "success" : "error"}})
       .Increment();
   families_->action_time.Observe(Seconds(took));
+  if (Counter* const counter = CounterOf(kind, ok)) counter->Increment();
+}
+
+// The reference's counter of such an action, or null where it has none.
+prometheus::Counter* Metrics::CounterOf(plan::ActionKind kind, bool ok) {
+  using plan::ActionKind;
+  if (kind == ActionKind::kCreateService && !ok) return &families_->failed_services;
+  if (!ok) return nullptr;
+  switch (kind) {
+    case ActionKind::kCreatePod:
+      return &families_->created_pods;
+    case ActionKind::kDeletePod:
+      return &families_->deleted_pods;
+    case ActionKind::kCreateService:
+      return &families_->created_services;
+    case ActionKind::kCreatePodGroup:
+      return &families_->created_pod_groups;
+    case ActionKind::kDeletePodGroup:
+      return &families_->deleted_pod_groups;
+    default:
+      return nullptr;
+  }
 }
 
 void Metrics::OnStatusWrite(bool ok) {
@@ -220,10 +144,13 @@ void Metrics::OnRequest(absl::string_view method, int code) {
       .Increment();
 }
 
+void Metrics::OnAdmissionBegins() { families_->webhook_in_flight.Increment(); }
+
 void Metrics::OnAdmission(int http_code, bool allowed, std::chrono::nanoseconds took) {
-  families_->webhook_requests
-      .Add({{"webhook", "/validate-kubeflow-org-v1-tfjob"}, {"code", absl::StrCat(http_code)}})
-      .Increment();
+  families_->webhook_in_flight.Decrement();
+  prometheus::Labels labels = kWebhookLabels;
+  labels["code"] = absl::StrCat(http_code);
+  families_->webhook_requests.Add(labels).Increment();
   families_->webhook_latency.Observe(Seconds(took));
 }
 
@@ -235,7 +162,11 @@ void Metrics::SetSources(Sources sources) {
 }
 
 void Metrics::Collect() {
-  families_->resident.Set(ResidentBytes());
+  const MemoryBytes memory = Memory();
+  families_->resident.Set(memory.resident);
+  families_->virtual_memory.Set(memory.total);
+  families_->open_files.Set(OpenFiles());
+  families_->max_files.Set(MaxFiles());
   RaiseTo(families_->cpu, CpuSeconds());
   if (sources_.events != nullptr) {
     RaiseTo(families_->events_dropped, static_cast<double>(sources_.events->dropped()));
@@ -251,6 +182,9 @@ void Metrics::Collect() {
   families_->queue_depth.Set(static_cast<double>(controller.queue().depth()));
   RaiseTo(families_->queue_adds, static_cast<double>(controller.queue().adds()));
   RaiseTo(families_->queue_retries, static_cast<double>(controller.queue().retries()));
+  const k8s::WorkQueue::Unfinished unfinished = controller.queue().unfinished();
+  families_->unfinished_work.Set(Seconds(unfinished.sum));
+  families_->longest_work.Set(Seconds(unfinished.longest));
   controller::Informers& informers = controller.informers();
   families_->cached.Add({{"kind", "TFJob"}}).Set(static_cast<double>(informers.jobs().size()));
   families_->cached.Add({{"kind", "Pod"}}).Set(static_cast<double>(informers.pods().size()));

@@ -9,8 +9,9 @@
 #include "operator/controller/observer.h"
 
 namespace prometheus {
+class Counter;
 class Registry;
-}
+}  // namespace prometheus
 
 namespace tensorfleet::operator_main {
 
@@ -20,11 +21,14 @@ class Metrics final : public controller::Observer {
   Metrics(std::string host, int threads, const std::string& lease_name);
   ~Metrics() override;
 
+  void OnTaken(std::chrono::nanoseconds waited) override;
   void OnReconciled(Result result, std::chrono::nanoseconds took) override;
   void OnCounters(absl::string_view ns, const plan::Counters& counters) override;
   void OnAction(plan::ActionKind kind, bool ok, std::chrono::nanoseconds took) override;
   void OnStatusWrite(bool ok) override;
   void OnRequest(absl::string_view method, int code);
+  // Around each admission: it begins, and then ends with its answer.
+  void OnAdmissionBegins();
   void OnAdmission(int http_code, bool allowed, std::chrono::nanoseconds took);
   void SetLeader(bool is_leader);
 
@@ -42,6 +46,7 @@ class Metrics final : public controller::Observer {
 
  private:
   struct Families;
+  prometheus::Counter* CounterOf(plan::ActionKind kind, bool ok);
   void Collect() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const std::string host_;

@@ -47,12 +47,13 @@ struct Event {
   bool operator==(const Event&) const = default;
 };
 
-// What to raise in training_operator_jobs_*_total once the status is written.
+// What to raise in training_operator_jobs_*_total and failed_pods_total once the status is written.
 struct Counters {
   int created = 0;
   int succeeded = 0;
   int failed = 0;
   int restarted = 0;
+  int failed_pods = 0;
   int deleted = 0;
 };
 

@@ -99,6 +99,9 @@ Next JudgeFailures(Pass& pass) {
   for (const FailedReplica& failed : pass.failures) {
     if (!IsFailure(failed.verdict)) continue;
     TellExit(pass, *failed.pod);
+    pass.plan.counters.failed_pods = static_cast<int>(
+        std::count_if(pass.failures.begin(), pass.failures.end(),
+                      [](const FailedReplica& other) { return IsFailure(other.verdict); }));
     std::string message = FailureMessage(pass, failed);
     if (failed.verdict == Verdict::kFailPermanently) {
       pass.FailWithWarning(api::kFailedReason, std::move(message));

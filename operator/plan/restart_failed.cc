@@ -51,6 +51,7 @@ Next RestartFailed(Pass& pass) {
     if (!first) first = failed.id.type;
     TellExit(pass, *failed.pod);
     ++pass.plan.counters.restarted;
+    ++pass.plan.counters.failed_pods;
   }
   pass.status.restarts = TotalRestarts(pass);
   if (!first) return Next::kContinue;

@@ -70,6 +70,33 @@ TEST(ScaleIn, DeletesTheReplicasBeyondTheNumberWithTheirServices) {
   EXPECT_EQ(ConditionsOf(plan.status), "Created,Running");
 }
 
+// training-operator filled the gap up to the stale pod, and emptied it again.
+TEST(ScaleIn, MakesNothingBelowAPodThatIsOneTooMany) {
+  const Plan plan = Reconcile(SnapshotOf(TFJob("j").Workers(1).Running())
+                                  .WithAllPods(Running())
+                                  .WithAllServices()
+                                  .WithPod("j-worker-7", Running()));
+  EXPECT_THAT(PodsCreated(plan), IsEmpty());
+  EXPECT_THAT(ServicesCreated(plan), IsEmpty());
+  EXPECT_THAT(PodsDeleted(plan), ElementsAre("j-worker-7"));
+}
+
+TEST(Template, ThatChangesAppliesToPodsMadeFromThenOn) {
+  const Plan plan =
+      Reconcile(SnapshotOf(TFJob("j")
+                               .Workers(2)
+                               .RestartPolicy("OnFailure")
+                               .Running()
+                               .With("/spec/tfReplicaSpecs/Worker/template/spec/containers/0/image",
+                                     "\"new:2\""))
+                    .WithPod("j-worker-0", Running())
+                    .WithAllServices());
+  EXPECT_THAT(PodsDeleted(plan), IsEmpty());
+  ASSERT_THAT(PodsCreated(plan), ElementsAre("j-worker-1"));
+  EXPECT_EQ(BodyOf(plan, ActionKind::kCreatePod, "j-worker-1")["spec"]["containers"][0]["image"],
+            "new:2");
+}
+
 // training-operator counted the pods that it deleted itself as failed, and failed the job.
 TEST(ScaleIn, DoesNotFailTheJob) {
   const TFJob job = TFJob("j").Workers(1).Running();
