@@ -1,20 +1,22 @@
 #include "runtime/session/transfer_log.h"
 
+#include <algorithm>
+
 namespace tensorfleet {
 
 void TransferLog::Record(int64_t step_id, const std::string& device, absl::string_view label,
                          const StepStatsCollector::Times& times, int64_t bytes) {
   MutexLock lock(&mu_);
-  std::unique_ptr<StepStatsCollector>& step = steps_[step_id];
-  if (step == nullptr) {
-    step = std::make_unique<StepStatsCollector>();
+  const auto [it, is_new] = steps_.try_emplace(step_id, nullptr);
+  if (is_new) {
+    it->second = std::make_unique<StepStatsCollector>();
     order_.push_back(step_id);
-    if (order_.size() > kMaxSteps) {
-      steps_.erase(order_.front());
-      order_.pop_front();
-    }
   }
-  steps_[step_id]->AddRpc(device, "RecvTensor", label, times, bytes);
+  it->second->AddRpc(device, "RecvTensor", label, times, bytes);
+  if (order_.size() > kMaxSteps) {
+    steps_.erase(order_.front());
+    order_.pop_front();
+  }
 }
 
 void TransferLog::Fetch(int64_t step_id, tensorflow::LoggingResponse* response) {
@@ -25,6 +27,7 @@ void TransferLog::Fetch(int64_t step_id, tensorflow::LoggingResponse* response) 
   labeled->set_step_id(step_id);
   it->second->Finish(labeled->mutable_step_stats());
   steps_.erase(it);
+  order_.erase(std::find(order_.begin(), order_.end(), step_id));
 }
 
 void TransferLog::Clear() {

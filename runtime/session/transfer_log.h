@@ -34,8 +34,7 @@ class TransferLog {
   std::atomic<bool> is_on_{false};
   Mutex mu_;
   absl::flat_hash_map<int64_t, std::unique_ptr<StepStatsCollector>> steps_ ABSL_GUARDED_BY(mu_);
-  std::deque<int64_t> order_
-      ABSL_GUARDED_BY(mu_);  // of steps_, oldest first; may name fetched ones
+  std::deque<int64_t> order_ ABSL_GUARDED_BY(mu_);  // the keys of steps_, oldest first
 };
 
 }  // namespace tensorfleet

@@ -54,5 +54,18 @@ TEST(TransferLog, ForgetsTheOldestStepsThatNobodyFetches) {
   EXPECT_EQ(response.step_size(), 1);
 }
 
+TEST(TransferLog, AFetchedStepThatIsRecordedAgainIsAsNewAsAnyOther) {
+  TransferLog log;
+  log.Record(1, kDevice, "[8B] a", kTimes, 8);
+  tensorflow::LoggingResponse response;
+  log.Fetch(1, &response);
+  for (int64_t id = 2; id <= 256; ++id) log.Record(id, kDevice, "[8B] a", kTimes, 8);
+  log.Record(1, kDevice, "[8B] a", kTimes, 8);
+  response.Clear();
+  log.Fetch(1, &response);
+  log.Fetch(2, &response);
+  EXPECT_EQ(response.step_size(), 2);
+}
+
 }  // namespace
 }  // namespace tensorfleet
