@@ -41,10 +41,21 @@ class ClientCall final : public Tag, public std::enable_shared_from_this<ClientC
     const std::shared_ptr<ClientCall> self = std::move(self_);
     if (token_ >= 0) cancellation_->TryDeregister(token_);
     Done done = std::move(done_);
-    done(FromGrpcStatus(status_), &response_);
+    done(Result(), &response_);
   }
 
  private:
+  // A server that hangs up in the middle of a call makes gRPC say that the call was cancelled, in
+  // this word. Nobody cancelled it here: the server is gone.
+  Status Result() const {
+    const bool is_cancelled_here = cancellation_ != nullptr && cancellation_->is_cancelled();
+    if (status_.error_code() == grpc::StatusCode::CANCELLED &&
+        status_.error_message() == "CANCELLED" && !is_cancelled_here) {
+      return Unavailable("the server hung up");
+    }
+    return FromGrpcStatus(status_);
+  }
+
   CancellationManager* const cancellation_;
   CancellationManager::Token token_ = -1;
   Done done_;

@@ -186,6 +186,10 @@ void Server::Stop(std::chrono::milliseconds deadline) {
   s.master_service->StartDraining();
   s.worker_service->StartDraining();
   WaitForCalls(s, deadline);
+  const Status why = Unavailable("the server ", s.worker->task(), " is shutting down");
+  s.master_service->CancelCalls(why);
+  s.worker_service->CancelCalls(why);
+  WaitForCalls(s, kHangUpTime);
   // Not to be left to gRPC: it waits until every idle client has hung up.
   s.server->Shutdown(std::chrono::system_clock::now() + std::min(deadline, kHangUpTime));
 }

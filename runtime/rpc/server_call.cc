@@ -26,6 +26,10 @@ void ServerCall::Received(bool ok) {
   auto* next = new ServerCall(service, method_, queue_);
   service->RequestAsyncUnary(method_, &next->context_, &next->request_, &next->responder_, queue_,
                              queue_, &next->received_);
+  {
+    MutexLock lock(&service->mu_);
+    place_ = service->calls_.insert(service->calls_.end(), this);
+  }
   // Before the handler looks whether the server drains: a call is counted, or refused.
   service->under_way_.fetch_add(1);
   ServerMetrics().rpcs.fetch_add(1, std::memory_order_relaxed);
@@ -56,12 +60,26 @@ void ServerCall::Replied(bool) {
 }
 
 void ServerCall::Ended(bool) {
-  if (context_.IsCancelled()) cancellation_.StartCancel(Cancelled("the client gave up the call"));
+  if (context_.IsCancelled()) {
+    cancellation_.StartCancel(MarkDerived(Cancelled("the client gave up the call")));
+  }
   Unref();
 }
 
+bool ServerCall::RefIfAlive() {
+  int refs = refs_.load(std::memory_order_relaxed);
+  while (refs > 0 && !refs_.compare_exchange_weak(refs, refs + 1, std::memory_order_relaxed)) {
+  }
+  return refs > 0;
+}
+
 void ServerCall::Unref() {
-  if (refs_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  if (refs_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  {
+    MutexLock lock(&service_->mu_);
+    service_->calls_.erase(place_);
+  }
+  delete this;
 }
 
 RawService::RawService(std::vector<Method> methods) : methods_(std::move(methods)) {
@@ -79,6 +97,20 @@ void RawService::Start(grpc::ServerCompletionQueue* queue) {
       RequestAsyncUnary(static_cast<int>(i), &call->context_, &call->request_, &call->responder_,
                         queue, queue, &call->received_);
     }
+  }
+}
+
+void RawService::CancelCalls(const Status& why) {
+  std::vector<ServerCall*> calls;
+  {
+    MutexLock lock(&mu_);
+    for (ServerCall* call : calls_) {
+      if (call->RefIfAlive()) calls.push_back(call);
+    }
+  }
+  for (ServerCall* call : calls) {
+    call->cancellation_.StartCancel(why);
+    call->Unref();
   }
 }
 

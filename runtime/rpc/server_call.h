@@ -10,11 +10,13 @@
 
 #include <atomic>
 #include <functional>
+#include <list>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "runtime/base/cancellation.h"
+#include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
 #include "runtime/rpc/poll_set.h"
 
@@ -30,7 +32,7 @@ class RawService;
 class ServerCall {
  public:
   grpc::ByteBuffer* request() { return &request_; }
-  // Cancelled when the client gives up or vanishes.
+  // Cancelled when the client gives up or vanishes, or the server ends the call (CancelCalls).
   CancellationManager* cancellation() { return &cancellation_; }
   const grpc::ServerContext& context() const { return context_; }
   // Answers Unavailable, and says so, when the server is draining: for methods that begin work.
@@ -52,6 +54,7 @@ class ServerCall {
   void Received(bool ok);
   void Replied(bool ok);
   void Ended(bool ok);
+  bool RefIfAlive();
   void Unref();
 
   RawService* const service_;
@@ -62,7 +65,8 @@ class ServerCall {
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
   CancellationManager cancellation_;
   Event received_, replied_, ended_;
-  std::atomic<int> refs_{2};  // the reply, and gRPC's note that the call has ended
+  std::atomic<int> refs_{2};                // the reply, and gRPC's note that the call has ended
+  std::list<ServerCall*>::iterator place_;  // in the service's list, once received
 };
 
 class RawService : public grpc::Service {
@@ -81,12 +85,17 @@ class RawService : public grpc::Service {
   int64_t calls_under_way() const { return under_way_.load(); }
   // From now on methods that begin work refuse to (ServerCall::RefusedWhileDraining).
   void StartDraining() { draining_.store(true); }
+  // Cancels the calls that are under way with `why`, which their clients are then told. Left to
+  // gRPC, a server that goes down would tell them that they were cancelled, as if by themselves.
+  void CancelCalls(const Status& why);
 
  private:
   friend class ServerCall;
   std::vector<Method> methods_;
   std::atomic<int64_t> under_way_{0};
   std::atomic<bool> draining_{false};
+  Mutex mu_;
+  std::list<ServerCall*> calls_ ABSL_GUARDED_BY(mu_);  // received and not deleted
 };
 
 }  // namespace tensorfleet::rpc

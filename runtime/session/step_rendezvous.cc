@@ -130,12 +130,11 @@ void StepRendezvous::RecvLocalAsync(const RendezvousKey& key, CancellationManage
   };
   auto waiter = std::make_shared<Waiter>();
   waiter->done = std::move(done);
-  const CancellationManager::Token token = cancellation->Register([waiter] {
-    if (!waiter->over.exchange(true))
-      waiter->done(Cancelled("RecvTensor was cancelled"), {}, false);
+  const CancellationManager::Token token = cancellation->Register([waiter, cancellation] {
+    if (!waiter->over.exchange(true)) waiter->done(cancellation->status(), {}, false);
   });
   if (token < 0) {
-    waiter->done(Cancelled("RecvTensor was cancelled"), {}, false);
+    waiter->done(cancellation->status(), {}, false);
     return;
   }
   local_.RecvAsync(key,

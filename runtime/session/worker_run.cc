@@ -70,6 +70,13 @@ struct RunGraphCall {
   }
 };
 
+// Why a call was cancelled: a consequence of what happened elsewhere, which the caller knows, but
+// for a task that goes down, which is a cause itself.
+Status CauseOf(const CancellationManager& cancellation) {
+  Status why = cancellation.status();
+  return absl::IsUnavailable(why) ? why : MarkDerived(std::move(why));
+}
+
 // Tells a step's rendezvous where it is, before the first kernel asks it for anything.
 void BindStep(const RunGraphArgs& args, const GraphRunArgs& run) {
   MutexLock lock(&run.step->mu);
@@ -120,11 +127,10 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
 
   CancellationManager::Token token = -1;
   if (options.cancellation != nullptr) {
-    token = options.cancellation->Register([step = run.step, cause = options.cancellation] {
-      step->Abort(MarkDerived(cause->status()));
-    });
+    token = options.cancellation->Register(
+        [step = run.step, cause = options.cancellation] { step->Abort(CauseOf(*cause)); });
     if (token < 0) {
-      done(MarkDerived(options.cancellation->status()));
+      done(CauseOf(*options.cancellation));
       return;
     }
   }

@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "absl/strings/str_cat.h"
 #include "runtime/base/check.h"
+#include "runtime/base/log.h"
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
 
@@ -44,6 +46,12 @@ TaskThread::TaskThread(const ClusterSpec& cluster, const std::string& job, int t
   options_.server.compute_threads = 2;
   thread_ = std::thread([this] {
     result_ = RunTrainTask(&meta_, options_, &stop_);
+    // What another task's failure looks like is often explained by this.
+    if (!result_.ok()) {
+      LogInfo("A task ended",
+              {{"task", absl::StrCat(options_.server.job, ":", options_.server.task)},
+               {"status", result_.ToString()}});
+    }
     done_.Notify();
   });
 }
