@@ -64,6 +64,7 @@ class GrpcBackend final : public SessionBackend {
     for (const std::string& fetch : step.fetches) request.add_fetch(fetch);
     for (const std::string& target : step.targets) request.add_target(target);
     *request.mutable_options() = step.options;
+    request.set_partial_run_handle(step.partial_run_handle);
     request.set_store_errors_in_response_body(true);
     grpc::ClientContext context;
     Prepare(context, step.options.timeout_in_ms() > 0 ? step.options.timeout_in_ms()
@@ -76,6 +77,60 @@ class GrpcBackend final : public SessionBackend {
     }
     if (metadata != nullptr) metadata->Swap(response.mutable_metadata());
     return InOrder(step, response);
+  }
+
+  StatusOr<int64_t> MakeCallable(const tensorflow::CallableOptions& options) override {
+    tensorflow::MakeCallableRequest request;
+    TFLEET_ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
+    *request.mutable_options() = options;
+    grpc::ClientContext context;
+    Prepare(context, config_.operation_timeout_in_ms());
+    tensorflow::MakeCallableResponse response;
+    TFLEET_RETURN_IF_ERROR(FromGrpc(stub_->MakeCallable(&context, request, &response)));
+    return response.handle();
+  }
+
+  StatusOr<std::vector<Tensor>> RunCallable(int64_t handle, std::vector<Tensor> feeds,
+                                            tensorflow::RunMetadata* metadata) override {
+    tensorflow::RunCallableRequest request;
+    TFLEET_ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
+    request.set_handle(handle);
+    for (const Tensor& feed : feeds) {
+      TFLEET_RETURN_IF_ERROR(TensorToProto(feed, request.add_feed()));
+    }
+    grpc::ClientContext context;
+    Prepare(context, config_.operation_timeout_in_ms());
+    tensorflow::RunCallableResponse response;
+    TFLEET_RETURN_IF_ERROR(FromGrpc(stub_->RunCallable(&context, request, &response)));
+    if (metadata != nullptr) metadata->Swap(response.mutable_metadata());
+    std::vector<Tensor> values;
+    for (const tensorflow::TensorProto& fetch : response.fetch()) {
+      TFLEET_ASSIGN_OR_RETURN(values.emplace_back(), TensorFromProto(fetch));
+    }
+    return values;
+  }
+
+  Status ReleaseCallable(int64_t handle) override {
+    tensorflow::ReleaseCallableRequest request;
+    TFLEET_ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
+    request.set_handle(handle);
+    grpc::ClientContext context;
+    PrepareLast(context);
+    tensorflow::ReleaseCallableResponse response;
+    return FromGrpc(stub_->ReleaseCallable(&context, request, &response));
+  }
+
+  StatusOr<std::string> PartialRunSetup(const StepRequest& step) override {
+    tensorflow::PartialRunSetupRequest request;
+    TFLEET_ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
+    for (const auto& [name, value] : step.feeds) request.add_feed(name);
+    for (const std::string& fetch : step.fetches) request.add_fetch(fetch);
+    for (const std::string& target : step.targets) request.add_target(target);
+    grpc::ClientContext context;
+    Prepare(context, config_.operation_timeout_in_ms());
+    tensorflow::PartialRunSetupResponse response;
+    TFLEET_RETURN_IF_ERROR(FromGrpc(stub_->PartialRunSetup(&context, request, &response)));
+    return response.partial_run_handle();
   }
 
   StatusOr<std::vector<tensorflow::DeviceAttributes>> ListDevices() override {
@@ -95,14 +150,19 @@ class GrpcBackend final : public SessionBackend {
     tensorflow::CloseSessionRequest request;
     TFLEET_ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
     grpc::ClientContext context;
-    // A server that is gone has no session to close: do not wait for another one at its address.
-    context.set_wait_for_ready(false);
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+    PrepareLast(context);
     tensorflow::CloseSessionResponse response;
     return FromGrpc(stub_->CloseSession(&context, request, &response));
   }
 
  private:
+  // For giving something back. A server that is gone has no session: do not wait for another one at
+  // its address.
+  static void PrepareLast(grpc::ClientContext& context) {
+    context.set_wait_for_ready(false);
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(10));
+  }
+
   static void Prepare(grpc::ClientContext& context, int64_t timeout_ms) {
     context.set_wait_for_ready(true);
     if (timeout_ms > 0) {

@@ -29,6 +29,7 @@ class LocalBackend final : public SessionBackend {
     }
     args.targets = step.targets;
     args.options = step.options;
+    args.partial_run_handle = step.partial_run_handle;
     RunStepResult result;
     TFLEET_RETURN_IF_ERROR(session_->Run(std::move(args), &result));
     if (metadata != nullptr) metadata->Swap(&result.metadata);
@@ -39,6 +40,21 @@ class LocalBackend final : public SessionBackend {
       values.push_back(it->tensor);
     }
     return values;
+  }
+
+  StatusOr<int64_t> MakeCallable(const tensorflow::CallableOptions& options) override {
+    return session_->MakeCallable(options);
+  }
+  StatusOr<std::vector<Tensor>> RunCallable(int64_t handle, std::vector<Tensor> feeds,
+                                            tensorflow::RunMetadata* metadata) override {
+    return session_->RunCallable(handle, std::move(feeds), metadata);
+  }
+  Status ReleaseCallable(int64_t handle) override { return session_->ReleaseCallable(handle); }
+
+  StatusOr<std::string> PartialRunSetup(const StepRequest& step) override {
+    std::vector<std::string> feeds;
+    for (const auto& [name, value] : step.feeds) feeds.push_back(name);
+    return session_->PartialRunSetup(feeds, step.fetches, step.targets);
   }
 
   StatusOr<std::vector<tensorflow::DeviceAttributes>> ListDevices() override {

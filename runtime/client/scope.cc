@@ -44,7 +44,9 @@ PartialShape ShapeOfRead(const Node& node, absl::Span<const PartialShape> inputs
 }  // namespace
 
 struct Scope::State {
-  Graph graph{&BuiltinOps(), nullptr};
+  // The graph's functions; imports replace its contents.
+  const std::shared_ptr<FunctionLibrary> library = std::make_shared<FunctionLibrary>();
+  Graph graph{&BuiltinOps(), library};
   Status status;
   // Names of ops and scopes so far, in lower case (TensorFlow's differ in more than case), and the
   // last suffix tried for each.
@@ -156,12 +158,16 @@ StatusOr<tensorflow::GraphDef> Scope::ToGraphDef() const {
 }
 
 Status Scope::Import(const tensorflow::GraphDef& def) const {
-  if (def.library().function_size() > 0) {
-    return Unimplemented(
-        "Scope::Import takes no graph with functions; open a session on the GraphDef itself");
-  }
+  // Nodes may call the functions that come with them.
+  const FunctionLibrary before = *state_->library;
+  TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionLibrary> grown,
+                          before.With(def.library()));
+  *state_->library = *grown;
   const int first = state_->graph.num_node_ids();
-  TFLEET_RETURN_IF_ERROR(ImportGraphDef(def, {}, &state_->graph));
+  if (Status status = ImportGraphDef(def, {}, &state_->graph); !status.ok()) {
+    *state_->library = before;
+    return status;
+  }
   TFLEET_ASSIGN_OR_RETURN(const std::vector<Node*> order, TopologicalOrder(state_->graph));
   for (Node* node : order) {
     if (node->id() >= first) TFLEET_RETURN_IF_ERROR(InferShape(node));

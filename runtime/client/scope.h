@@ -99,8 +99,9 @@ class Scope {
   const Graph& graph() const;
   // The graph as a message, with TensorFlow's version numbers. Errors: status().
   StatusOr<tensorflow::GraphDef> ToGraphDef() const;
-  // Adds the nodes of `def`, which may use nodes that are there already. Errors: those of
-  // ImportGraphDef.
+  // Adds the nodes and functions of `def`; the nodes may use nodes and functions that are there
+  // already. Errors: those of ImportGraphDef; InvalidArgument for a function that differs from one
+  // of the same name.
   Status Import(const tensorflow::GraphDef& def) const;
   // The output with this name ("w:0" or "w"). Errors: NotFound.
   StatusOr<Output> FindOutput(absl::string_view name) const;

@@ -1,9 +1,11 @@
 #include "runtime/client/scope.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <gtest/gtest.h>
 
 #include "runtime/client/ops.h"
+#include "runtime/client/session.h"
 #include "runtime/graph/attr.h"
 
 namespace tensorfleet {
@@ -68,6 +70,71 @@ TEST(Scope, ImportsAGraphAndFindsItsTensors) {
   EXPECT_EQ(second.FindOutput("gone:0").status().code(), absl::StatusCode::kNotFound);
   // A name that came with the import is taken.
   EXPECT_EQ(Const(second.Named("c"), 1.0f).name(), "c_1:0");
+}
+
+// x -> (x + x) in a function "twice", called by PartitionedCall and by its name.
+constexpr char kCallsOfTwice[] = R"(
+  versions { producer: 1645 }
+  node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "called" op: "PartitionedCall" input: "x"
+         attr { key: "f" value { func { name: "twice" } } }
+         attr { key: "Tin" value { list { type: DT_FLOAT } } }
+         attr { key: "Tout" value { list { type: DT_FLOAT } } } }
+  node { name: "by_name" op: "twice" input: "called" }
+  library { function {
+    signature { name: "twice" input_arg { name: "a" type: DT_FLOAT }
+                output_arg { name: "sum" type: DT_FLOAT } }
+    node_def { name: "add" op: "AddV2" input: "a" input: "a"
+               attr { key: "T" value { type: DT_FLOAT } } }
+    ret { key: "sum" value: "add:z:0" } } })";
+
+tensorflow::GraphDef GraphOf(const std::string& text) {
+  tensorflow::GraphDef def;
+  EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &def));
+  return def;
+}
+
+TEST(Scope, ImportsFunctionsWithTheNodesThatCallThem) {
+  Scope root;
+  ASSERT_TRUE(root.Import(GraphOf(kCallsOfTwice)).ok());
+  const Output x = *root.FindOutput("x"), y = *root.FindOutput("by_name");
+  const auto session = *Session::Open("");
+  const auto values = session->Run(root, {{x, Tensor::Scalar(1.5f)}}, {y});
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_EQ((*values)[0].scalar<float>(), 6.0f);
+  EXPECT_EQ(root.ToGraphDef()->library().function_size(), 1);
+}
+
+TEST(Scope, CallsOfImportedFunctionsMayBeAdded) {
+  Scope root;
+  const Output c = Const(root, 3.0f);
+  const auto session = *Session::Open("");
+  ASSERT_TRUE(session->Run(root, {}, {c}).ok());  // the library grows in an open session
+  ASSERT_TRUE(root.Import(GraphOf(kCallsOfTwice)).ok());
+  tensorflow::NameAttrList twice;
+  twice.set_name("twice");
+  const Output y = ops::PartitionedCall(root, {c}, {DType::kFloat}, twice).at(0);
+  const auto values = session->Run(root, {}, {y});
+  ASSERT_TRUE(values.ok()) << values.status();
+  EXPECT_EQ((*values)[0].scalar<float>(), 6.0f);
+}
+
+TEST(Scope, AnImportThatFailsLeavesNoFunctions) {
+  tensorflow::GraphDef def = GraphOf(kCallsOfTwice);
+  def.add_node()->set_op("Nonsense");
+  Scope root;
+  EXPECT_FALSE(root.Import(def).ok());
+  EXPECT_EQ(root.ToGraphDef()->library().function_size(), 0);
+  EXPECT_TRUE(root.graph().nodes().empty());
+}
+
+TEST(Scope, TwoFunctionsOfOneNameDoNotFit) {
+  tensorflow::GraphDef other = GraphOf(kCallsOfTwice);
+  other.clear_node();
+  other.mutable_library()->mutable_function(0)->mutable_node_def(0)->set_op("Subtraction");
+  Scope root;
+  ASSERT_TRUE(root.Import(GraphOf(kCallsOfTwice)).ok());
+  EXPECT_THAT(std::string(root.Import(other).message()), HasSubstr("'twice'"));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace tensorfleet {
 StatusOr<std::unique_ptr<Session>> Session::Open(absl::string_view target,
                                                  const tensorflow::ConfigProto& config) {
   absl::string_view address = target;
-  std::unique_ptr<SessionBackend> backend;
+  std::shared_ptr<SessionBackend> backend;
   if (target.empty()) {
     TFLEET_ASSIGN_OR_RETURN(backend, MakeLocalBackend(config));
   } else if (absl::ConsumePrefix(&address, "grpc://") && !address.empty()) {
@@ -32,12 +32,16 @@ Status Session::SendNewNodes(const Scope& scope) {
   TFLEET_ASSIGN_OR_RETURN(tensorflow::GraphDef all, scope.ToGraphDef());
   tensorflow::GraphDef added;
   *added.mutable_versions() = all.versions();
+  // A library only grows.
+  const int functions = all.library().function_size() + all.library().gradient_size();
+  if (functions != functions_sent_) added.mutable_library()->Swap(all.mutable_library());
   for (auto& node : *all.mutable_node()) {
     if (graph.FindNode(node.name())->id() >= nodes_sent_) added.add_node()->Swap(&node);
   }
   TFLEET_RETURN_IF_ERROR(backend_->Extend(added));
   opened_ = true;
   nodes_sent_ = graph.num_node_ids();
+  functions_sent_ = functions;
   return OkStatus();
 }
 
@@ -66,6 +70,33 @@ Status Session::Extend(const tensorflow::GraphDef& nodes) {
   TFLEET_RETURN_IF_ERROR(backend_->Extend(nodes));
   opened_ = true;
   return OkStatus();
+}
+
+StatusOr<std::unique_ptr<Callable>> Session::MakeCallable(const Scope& scope,
+                                                          const std::vector<Output>& feeds,
+                                                          const std::vector<Output>& fetches,
+                                                          const std::vector<Operation>& targets,
+                                                          const tensorflow::RunOptions& options) {
+  TFLEET_RETURN_IF_ERROR(SendNewNodes(scope));
+  tensorflow::CallableOptions callable;
+  for (const Output& feed : feeds) callable.add_feed(feed.name());
+  for (const Output& fetch : fetches) callable.add_fetch(fetch.name());
+  for (const Operation& target : targets) callable.add_target(target.name());
+  *callable.mutable_run_options() = options;
+  TFLEET_ASSIGN_OR_RETURN(const int64_t handle, backend_->MakeCallable(callable));
+  return std::make_unique<Callable>(backend_, handle);
+}
+
+StatusOr<std::unique_ptr<PartialRun>> Session::StartPartialRun(
+    const Scope& scope, const std::vector<Output>& feeds, const std::vector<Output>& fetches,
+    const std::vector<Operation>& targets) {
+  TFLEET_RETURN_IF_ERROR(SendNewNodes(scope));
+  StepRequest request;
+  for (const Output& feed : feeds) request.feeds.emplace_back(feed.name(), Tensor());
+  for (const Output& fetch : fetches) request.fetches.push_back(fetch.name());
+  for (const Operation& target : targets) request.targets.push_back(target.name());
+  TFLEET_ASSIGN_OR_RETURN(std::string handle, backend_->PartialRunSetup(request));
+  return std::make_unique<PartialRun>(backend_, std::move(handle));
 }
 
 StatusOr<std::vector<tensorflow::DeviceAttributes>> Session::ListDevices() {

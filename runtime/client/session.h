@@ -20,6 +20,7 @@
 #include "proto/graph.pb.h"
 #include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
+#include "runtime/client/prepared_step.h"
 #include "runtime/client/scope.h"
 #include "runtime/tensor/tensor.h"
 
@@ -31,6 +32,7 @@ struct StepRequest {
   std::vector<std::string> fetches;
   std::vector<std::string> targets;
   tensorflow::RunOptions options;
+  std::string partial_run_handle;  // of PartialRunSetup; empty for a step of its own
 };
 
 // Where graphs run. One for the local process, one for servers.
@@ -43,6 +45,12 @@ class SessionBackend {
   // options ask for.
   virtual StatusOr<std::vector<Tensor>> Run(const StepRequest& request,
                                             tensorflow::RunMetadata* metadata) = 0;
+  virtual StatusOr<int64_t> MakeCallable(const tensorflow::CallableOptions& options) = 0;
+  virtual StatusOr<std::vector<Tensor>> RunCallable(int64_t handle, std::vector<Tensor> feeds,
+                                                    tensorflow::RunMetadata* metadata) = 0;
+  virtual Status ReleaseCallable(int64_t handle) = 0;
+  // `request` names everything that will be fed, fetched and run; the values are not looked at.
+  virtual StatusOr<std::string> PartialRunSetup(const StepRequest& request) = 0;
   virtual StatusOr<std::vector<tensorflow::DeviceAttributes>> ListDevices() = 0;
   virtual Status Close() = 0;
 };
@@ -74,18 +82,34 @@ class Session {
                                     tensorflow::RunMetadata* metadata = nullptr);
   Status Extend(const tensorflow::GraphDef& nodes);
 
+  // Prepares a step that is run again and again with other values: its names are looked up once.
+  // Errors: as Run, but what is wrong with the step itself may only show when it runs.
+  StatusOr<std::unique_ptr<Callable>> MakeCallable(const Scope& scope,
+                                                   const std::vector<Output>& feeds,
+                                                   const std::vector<Output>& fetches,
+                                                   const std::vector<Operation>& targets = {},
+                                                   const tensorflow::RunOptions& options = {});
+
+  // Begins a step that takes these feeds and gives these fetches in instalments. Errors: as
+  // MakeCallable.
+  StatusOr<std::unique_ptr<PartialRun>> StartPartialRun(const Scope& scope,
+                                                        const std::vector<Output>& feeds,
+                                                        const std::vector<Output>& fetches,
+                                                        const std::vector<Operation>& targets = {});
+
   StatusOr<std::vector<tensorflow::DeviceAttributes>> ListDevices();
 
   // Cancels running steps and gives the session back. Later calls fail.
   Status Close();
 
  private:
-  explicit Session(std::unique_ptr<SessionBackend> backend) : backend_(std::move(backend)) {}
+  explicit Session(std::shared_ptr<SessionBackend> backend) : backend_(std::move(backend)) {}
   Status SendNewNodes(const Scope& scope);
 
-  const std::unique_ptr<SessionBackend> backend_;
+  const std::shared_ptr<SessionBackend> backend_;  // shared with callables and partial runs
   Mutex mu_;
   int nodes_sent_ ABSL_GUARDED_BY(mu_) = 0;
+  int functions_sent_ ABSL_GUARDED_BY(mu_) = 0;
   bool opened_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
 };

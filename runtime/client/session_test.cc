@@ -36,17 +36,6 @@ TEST(Session, FeedsFetchesAndRunsTargets) {
   EXPECT_EQ((*values)[1].ToString(), "float [2]: 2 4");
 }
 
-// The documents' case 8: plain sessions share nothing.
-TEST(Session, TwoPlainSessionsHaveVariablesOfTheirOwn) {
-  VariableGraph graph;
-  const auto first = *Session::Open(""), second = *Session::Open("");
-  Fetch(*first, graph.root, graph.init);
-  Fetch(*second, graph.root, graph.init);
-  Fetch(*first, graph.root, graph.increment);
-  EXPECT_EQ(Fetch(*first, graph.root, graph.variable), 1.0f);
-  EXPECT_EQ(Fetch(*second, graph.root, graph.variable), 0.0f);
-}
-
 TEST(Session, NodesAddedLaterAreSentBeforeTheNextStep) {
   Scope root;
   const Output a = Const(root.Named("a"), 3.0f);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "runtime/client/ops.h"
+#include "runtime/client/testing/cluster.h"
 #include "runtime/io/checkpoint_reader.h"
 #include "runtime/io/testing/scratch_dir.h"
 #include "runtime/train/checkpoint_state.h"
@@ -18,6 +19,7 @@ namespace tensorfleet::train {
 namespace {
 
 using ::testing::HasSubstr;
+using testing_client::LocalCluster;
 
 class TrainTask : public ::testing::Test {
  protected:

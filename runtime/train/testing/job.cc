@@ -1,39 +1,11 @@
 #include "runtime/train/testing/job.h"
 
-#include <netinet/in.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
 #include "absl/strings/str_cat.h"
-#include "runtime/base/check.h"
 #include "runtime/base/log.h"
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
 
 namespace tensorfleet::train {
-
-ClusterSpec LocalCluster(const std::map<std::string, int>& tasks_by_job) {
-  std::vector<int> sockets;  // all held until the last is chosen
-  std::vector<ClusterSpec::Job> jobs;
-  for (const auto& [name, count] : tasks_by_job) {
-    ClusterSpec::Job job;
-    job.name = name;
-    for (int task = 0; task < count; ++task) {
-      sockets.push_back(::socket(AF_INET, SOCK_STREAM, 0));
-      sockaddr_in address = {};
-      address.sin_family = AF_INET;
-      address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-      socklen_t size = sizeof(address);
-      auto* const any = reinterpret_cast<sockaddr*>(&address);
-      TFLEET_CHECK(::bind(sockets.back(), any, size) == 0);
-      TFLEET_CHECK(::getsockname(sockets.back(), any, &size) == 0);
-      job.tasks[task] = absl::StrCat("localhost:", ntohs(address.sin_port));
-    }
-    jobs.push_back(std::move(job));
-  }
-  for (const int socket : sockets) ::close(socket);
-  return ClusterSpec::Make(std::move(jobs)).value();
-}
 
 TaskThread::TaskThread(const ClusterSpec& cluster, const std::string& job, int task,
                        tensorflow::MetaGraphDef meta, TrainOptions options)

@@ -1,7 +1,6 @@
 // The tasks of a training job inside a test: each runs on a thread of its own.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <thread>
@@ -13,9 +12,6 @@
 #include "runtime/train/train_task.h"
 
 namespace tensorfleet::train {
-
-// A cluster on free ports of this machine.
-ClusterSpec LocalCluster(const std::map<std::string, int>& tasks_by_job);
 
 class TaskThread {
  public:
