@@ -1,7 +1,9 @@
 #include "runtime/place/fold_constants.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -35,11 +37,15 @@ class ConstantFolder {
       return OkStatus();
     }
     TFLEET_ASSIGN_OR_RETURN(const std::vector<Node*> order, TopologicalOrder(*graph_));
+    if (std::any_of(nodes.begin(), nodes.end(), [](Node* n) { return AsksForShapes(*n); })) {
+      // Where a rule finds a fault nothing is known: the step will say so.
+      if (auto shapes = InferShapes(*graph_); shapes.ok()) shapes_ = *std::move(shapes);
+    }
     std::vector<Node*> folded;
     for (Node* node : order) {
       if (node->IsConstant()) {
         is_constant_.insert(node);
-      } else if (MayFold(*node) && Evaluate(*node)) {
+      } else if (MayFold(*node) && (Evaluate(*node) || AnswerFromShapes(*node))) {
         is_constant_.insert(node);
         folded.push_back(node);
       }
@@ -68,6 +74,54 @@ class ConstantFolder {
     return node.num_inputs() > 0 &&
            std::all_of(node.input_types().begin(), node.input_types().end(), IsPlainValue) &&
            std::all_of(node.output_types().begin(), node.output_types().end(), IsPlainValue);
+  }
+
+  static bool AsksForShapes(const Node& node) {
+    return node.op() == "Shape" || node.op() == "ShapeN" || node.op() == "Size" ||
+           node.op() == "Rank";
+  }
+
+  // Fills in what a node asks for about its inputs' shapes, when the shapes are the same in every
+  // step; false otherwise. The inputs themselves are not constant: the node's constant waits for
+  // them, and so is as dead as they are, fails when they fail, and runs as often.
+  bool AnswerFromShapes(const Node& node) {
+    if (!AsksForShapes(node) || shapes_.empty()) return false;
+    std::vector<Tensor> answers;
+    for (int i = 0; i < node.num_inputs(); ++i) {
+      const Edge* edge = node.in_edge(i);
+      // The outputs of one Switch are not dead together, as those who wait for it would be.
+      if (edge == nullptr || edge->src->IsControlFlow()) return false;
+      const PartialShape& shape = shapes_[edge->src->id()][edge->src_output];
+      if (node.op() == "Rank" && shape.has_rank()) {
+        answers.push_back(Tensor::Scalar<int32_t>(shape.rank()));
+        continue;
+      }
+      const StatusOr<Shape> known = shape.ToShape();
+      if (!known.ok()) return false;
+      std::optional<Tensor> answer = node.output_type(i) == DType::kInt64
+                                         ? Describe<int64_t>(*known, node.op() == "Size")
+                                         : Describe<int32_t>(*known, node.op() == "Size");
+      if (!answer) return false;
+      answers.push_back(*std::move(answer));
+    }
+    values_[node.id()] = std::move(answers);
+    return true;
+  }
+
+  // The number of elements, or the dimensions; nothing when a T cannot hold them.
+  template <typename T>
+  static std::optional<Tensor> Describe(const Shape& shape, bool as_size) {
+    const auto fits = [](int64_t n) { return n <= std::numeric_limits<T>::max(); };
+    if (as_size) {
+      if (!fits(shape.num_elements())) return std::nullopt;
+      return Tensor::Scalar<T>(static_cast<T>(shape.num_elements()));
+    }
+    std::vector<T> dims;
+    for (const int64_t dim : shape.dims()) {
+      if (!fits(dim)) return std::nullopt;
+      dims.push_back(static_cast<T>(dim));
+    }
+    return Tensor::Vector<T>(dims);
   }
 
   // The value of a constant node, read when first asked for; null when it is too large to work on.
@@ -159,7 +213,8 @@ class ConstantFolder {
       for (Node* earlier : folded->second) add(earlier);
     };
     for (const Edge* edge : node.in_edges()) {
-      if (edge->is_control() || controls_.contains(edge->src)) {
+      if (edge->is_control() || !is_constant_.contains(edge->src) ||
+          controls_.contains(edge->src)) {
         add_waiting_for(edge->src);
       } else {
         for (Node* source : ControlInputs(*edge->src)) add_waiting_for(source);
@@ -223,7 +278,8 @@ class ConstantFolder {
   Graph* const graph_;
   const RewriteContext& context_;
   CancellationManager cancellation_;
-  std::vector<std::vector<Tensor>> values_;  // by node id
+  std::vector<std::vector<Tensor>> values_;        // by node id
+  std::vector<std::vector<PartialShape>> shapes_;  // by node id; empty when nobody asks
   absl::flat_hash_set<const Node*> is_constant_;
   // Of folded nodes: the control inputs of a constant in their place.
   absl::flat_hash_map<const Node*, std::vector<Node*>> controls_;

@@ -8,8 +8,9 @@
 namespace tensorfleet {
 
 // Replaces stateless nodes whose inputs are all constant by constants of the same name, device and
-// control inputs. What cannot be computed (an error, an unknown or too large result) is left for
-// the step.
+// control inputs; likewise what asks for shapes (Shape, ShapeN, Size, Rank) that can be inferred,
+// whose constant then waits for the tensor. What cannot be computed (an error, an unknown or too
+// large result) is left for the step.
 Status FoldConstants(Graph* graph, const RewriteContext& context);
 
 }  // namespace tensorfleet

@@ -12,6 +12,15 @@
 namespace tensorfleet::testing_place {
 namespace {
 
+// One more than a scalar, for folding.
+class PlusOne final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    ctx.SetOutput(0, Tensor::Scalar<int32_t>(ctx.input(0).scalar<int32_t>() + 1));
+    return OkStatus();
+  }
+};
+
 class NeverRun final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override { return Internal("not a real kernel"); }
@@ -42,6 +51,7 @@ Status ScalarShapes(ShapeContext& ctx) {
   for (int i = 0; i < ctx.num_outputs(); ++i) ctx.set_output(i, PartialShape({}));
   return OkStatus();
 }
+Status UnknownShapes(ShapeContext&) { return OkStatus(); }
 Status HugeShape(ShapeContext& ctx) {
   ctx.set_output(0, PartialShape({int64_t{1} << 40}));
   return OkStatus();
@@ -60,6 +70,15 @@ void AddFoldingOps(OpRegistry& ops) {
               .Output("y: float")
               .Stateful()
               .Shape(ScalarShapes));
+  for (const char* name : {"Shape", "Rank"}) {
+    ops.Add(OpSchemaBuilder(name)
+                .Input("input: T")
+                .Output("output: int32")
+                .Attr("T: type = DT_FLOAT")
+                .Shape(UnknownShapes));
+  }
+  ops.Add(OpSchemaBuilder("PlusOne").Input("x: int32").Output("y: int32").Shape(ScalarShapes));
+  ops.Add(OpSchemaBuilder("UseInts").Input("a: int32").Input("b: int32").Stateful());
 }
 
 void AddFunctionOps(OpRegistry& ops) {
@@ -202,10 +221,6 @@ OpRegistry* MakeOps() {
   for (const char* name : {"Identity", "Neg", "CpuOnly", "GpuOnly"}) ops->Add(Unary(name));
   ops->Add(
       OpSchemaBuilder("Add").Input("x: T").Input("y: T").Output("z: T").Attr("T: type = DT_FLOAT"));
-  ops->Add(OpSchemaBuilder("Shape")
-               .Input("input: T")
-               .Output("output: int32")
-               .Attr("T: type = DT_FLOAT"));
   AddStateOps(*ops);
   AddControlFlowOps(*ops);
   AddTransferOps(*ops);
@@ -218,8 +233,9 @@ KernelRegistry* MakeKernels() {
   auto* kernels = new KernelRegistry;
   kernels->Add<Twice>("Twice", kCpu);
   kernels->Add<Both>("Both", kCpu);
+  kernels->Add<PlusOne>("PlusOne", kCpu);
   for (const std::string& op : Ops().Names()) {
-    if (op == "Twice" || op == "Both") continue;
+    if (op == "Twice" || op == "Both" || op == "PlusOne") continue;
     if (op != "GpuOnly") kernels->Add<NeverRun>(op, kCpu);
     if (op != "CpuOnly") kernels->Add<NeverRun>(op, "GPU");
   }
