@@ -219,13 +219,17 @@ StatusOr<int64_t> MasterSession::MakeCallable(const tensorflow::CallableOptions&
 void MasterSession::RunCallable(const CallOptions& call, RunCallableArgs* args,
                                 RunStepResult* result, Done done) {
   std::shared_ptr<const Callable> callable;
+  bool was_released = false;
   {
     MutexLock lock(&mu_);
     const auto it = callables_.find(args->handle);
     if (it != callables_.end()) callable = it->second;
+    was_released = args->handle >= 0 && args->handle < next_callable_;
   }
   if (callable == nullptr) {
-    done(InvalidArgument("No such callable handle: ", args->handle));
+    done(InvalidArgument(was_released ? "Attempted to run callable after handle was released: "
+                                      : "No such callable handle: ",
+                         args->handle));
     return;
   }
   callable->step->WhenReady(

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "runtime/base/mutex.h"
+#include "runtime/kernels/queue_levels.h"
 #include "runtime/tensor/buffer.h"
 
 namespace tensorfleet {
@@ -36,6 +38,31 @@ int64_t ResidentBytes() {
   const int got = std::fscanf(file, "%lld %lld", &total, &resident);
   std::fclose(file);
   return got == 2 ? resident * sysconf(_SC_PAGESIZE) : 0;
+}
+
+// A label's value in quotes.
+std::string Quoted(absl::string_view text) {
+  return absl::StrCat(
+      "\"", absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}, {"\n", "\\n"}}), "\"");
+}
+
+void RenderQueues(std::string* out) {
+  const std::vector<QueueLevel> levels = QueueLevels::All().Read();
+  const auto gauge = [&](absl::string_view name, absl::string_view help,
+                         int64_t QueueLevel::*value) {
+    absl::StrAppend(out, "# HELP ", name, " ", help, "\n# TYPE ", name, " gauge\n");
+    for (const QueueLevel& level : levels) {
+      absl::StrAppend(out, name, "{queue=", Quoted(level.name), ",kind=", Quoted(level.kind), "} ",
+                      level.*value, "\n");
+    }
+  };
+  gauge("tensorfleet_queue_elements", "Elements in each queue.", &QueueLevel::elements);
+  gauge("tensorfleet_queue_capacity", "Elements that each queue can hold; -1 without a limit.",
+        &QueueLevel::capacity);
+  gauge("tensorfleet_queue_enqueues_waiting", "Enqueues that wait for room.",
+        &QueueLevel::enqueues_waiting);
+  gauge("tensorfleet_queue_dequeues_waiting", "Dequeues that wait for elements.",
+        &QueueLevel::dequeues_waiting);
 }
 
 }  // namespace
@@ -94,6 +121,7 @@ std::string RenderMetrics() {
               HostBytesInUse(), &out);
   RenderValue("process_resident_memory_bytes", "gauge", "Resident memory of the process.",
               ResidentBytes(), &out);
+  RenderQueues(&out);
   Registry& registry = TheRegistry();
   MutexLock lock(&registry.mu);
   absl::StrAppend(&out,

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/kernels/queue_levels.h"
+
 namespace tensorfleet {
 namespace {
 
@@ -33,6 +35,17 @@ TEST(Metrics, BytesAreCountedByEdge) {
   EXPECT_THAT(text,
               HasSubstr("tensorfleet_received_bytes_total{src=\"/job:a\",dst=\"/job:b\"} 42"));
   EXPECT_THAT(text, HasSubstr("tensorfleet_received_bytes_total{src=\"/job:b\",dst=\"/job:a\"} 1"));
+}
+
+TEST(Metrics, QueuesAreShownByNameAndKind) {
+  int queue = 0;
+  QueueLevels::All().Add(&queue, [] { return QueueLevel{"a \"b\"", "FIFOQueue", 3, 8, 1, 0}; });
+  const std::string text = RenderMetrics();
+  QueueLevels::All().Remove(&queue);
+  const std::string labels = "{queue=\"a \\\"b\\\"\",kind=\"FIFOQueue\"} ";
+  EXPECT_THAT(text, HasSubstr("tensorfleet_queue_elements" + labels + "3\n"));
+  EXPECT_THAT(text, HasSubstr("tensorfleet_queue_capacity" + labels + "8\n"));
+  EXPECT_THAT(text, HasSubstr("tensorfleet_queue_enqueues_waiting" + labels + "1\n"));
 }
 
 // Prometheus refuses a page on which a name is declared twice, or a sample comes before its type.

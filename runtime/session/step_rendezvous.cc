@@ -19,12 +19,6 @@ int64_t NowNanos() {
       .count();
 }
 
-// "/job:ps/replica:0/task:0" of ".../device:CPU:0".
-absl::string_view TaskOf(absl::string_view device) {
-  const size_t end = device.rfind("/device:");
-  return end == absl::string_view::npos ? device : device.substr(0, end);
-}
-
 // `[24B] [0.2Mb/s] edge_6_v/read from A to B`: the label that timelines show for a transfer.
 std::string TransferLabel(const RendezvousKey& key, int64_t bytes, int64_t nanos) {
   const double mbits =
@@ -61,6 +55,11 @@ struct Fetch {
 };
 
 }  // namespace
+
+absl::string_view TaskOf(absl::string_view device) {
+  const size_t end = device.rfind("/device:");
+  return end == absl::string_view::npos ? device : device.substr(0, end);
+}
 
 void StepRendezvous::Bind(std::string task, FindPeer find_peer) {
   task_ = std::move(task);

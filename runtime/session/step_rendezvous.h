@@ -18,6 +18,9 @@
 
 namespace tensorfleet {
 
+// "/job:ps/replica:0/task:0" of "/job:ps/replica:0/task:0/device:CPU:0".
+absl::string_view TaskOf(absl::string_view device);
+
 class StepStatsCollector;
 
 class StepRendezvous final : public Rendezvous {

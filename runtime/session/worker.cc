@@ -5,6 +5,7 @@
 #include "runtime/base/log.h"
 #include "runtime/graph/function_library.h"
 #include "runtime/graph/graph_import.h"
+#include "runtime/session/metrics.h"
 #include "runtime/session/registered_graph.h"
 
 namespace tensorfleet {
@@ -179,6 +180,8 @@ void Worker::Logging(const CallOptions&, const tensorflow::LoggingRequest& reque
 void Worker::DeliverToStep(int64_t step_id, const std::string& key_text, Tensor tensor) {
   const StatusOr<RendezvousKey> key = RendezvousKey::Parse(key_text);
   if (!key.ok()) return;
+  EdgeBytes(TaskOf(key->src_device), TaskOf(key->dst_device),
+            static_cast<int64_t>(tensor.total_bytes()));
   const std::shared_ptr<WorkerStep> step = steps_.Begin(step_id);
   // An error means that the step was aborted: nobody waits any more.
   (void)step->rendezvous.Send(*key, std::move(tensor), /*is_dead=*/false);

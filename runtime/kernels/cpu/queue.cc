@@ -13,6 +13,23 @@ constexpr char kDequeueCancelled[] = "Dequeue operation was cancelled";
 
 }  // namespace
 
+Queue::Queue(QueueSpec spec, std::unique_ptr<QueueStore> store)
+    : spec_(std::move(spec)), store_(std::move(store)) {
+  QueueLevels::All().Add(this, [this] { return Level(); });
+}
+
+Queue::~Queue() { QueueLevels::All().Remove(this); }
+
+QueueLevel Queue::Level() const {
+  MutexLock lock(&mu_);
+  return {spec_.name,
+          spec_.kind,
+          store_->size(),
+          spec_.capacity,
+          static_cast<int64_t>(enqueues_.size()),
+          static_cast<int64_t>(dequeues_.size())};
+}
+
 std::string Queue::DebugString() const {
   return absl::StrCat(spec_.kind, " '", spec_.name, "' with ", size(), " elements");
 }

@@ -10,6 +10,7 @@
 #include "runtime/base/cancellation.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/kernels/cpu/queue_store.h"
+#include "runtime/kernels/queue_levels.h"
 #include "runtime/kernels/resource.h"
 
 namespace tensorfleet::cpu {
@@ -38,8 +39,7 @@ class Queue final : public Resource {
     ThreadPool* pool = nullptr;
   };
 
-  Queue(QueueSpec spec, std::unique_ptr<QueueStore> store)
-      : spec_(std::move(spec)), store_(std::move(store)) {}
+  Queue(QueueSpec spec, std::unique_ptr<QueueStore> store);
   const QueueSpec& spec() const { return spec_; }
   std::string DebugString() const override;
 
@@ -61,6 +61,9 @@ class Queue final : public Resource {
 
   int64_t size() const;
   bool is_closed() const;
+
+ protected:
+  ~Queue() override;
 
  private:
   struct Attempt {
@@ -88,6 +91,7 @@ class Queue final : public Resource {
     std::function<void()> call;
   };
 
+  QueueLevel Level() const;
   Status CheckElement(const QueueTuple& element, bool is_batch) const;
   void AddEnqueue(EnqueueAttempt attempt);
   void AddDequeue(DequeueAttempt attempt);

@@ -49,6 +49,33 @@ struct Outcome {
 
 Tensor Ints(std::vector<int32_t> values) { return Tensor::Vector<int32_t>(values); }
 
+// Of the only queue that there is.
+QueueLevel LevelOfQueue() {
+  const std::vector<QueueLevel> levels = QueueLevels::All().Read();
+  return levels.size() == 1 ? levels[0] : QueueLevel{};
+}
+
+TEST(Queue, TellsTheMetricsHowFullItIs) {
+  auto queue = MakeQueue(Scalars(2));
+  Outcome two, third;
+  queue->EnqueueMany({Ints({1, 2})}, {}, two.Enqueue());
+  queue->EnqueueMany({Ints({3})}, {}, third.Enqueue());
+  EXPECT_EQ(LevelOfQueue().elements, 2);
+  EXPECT_EQ(LevelOfQueue().capacity, 2);
+  EXPECT_EQ(LevelOfQueue().enqueues_waiting, 1);
+  Outcome out;
+  queue->DequeueMany(3, false, {}, out.Dequeue());
+  EXPECT_EQ(LevelOfQueue().elements, 0);
+  Outcome waits;
+  queue->Dequeue({}, waits.Dequeue());
+  EXPECT_EQ(LevelOfQueue().dequeues_waiting, 1);
+  EXPECT_EQ(LevelOfQueue().name, "q");
+  Outcome closed;
+  queue->Close(true, {}, closed.Enqueue());
+  queue = {};
+  EXPECT_TRUE(QueueLevels::All().Read().empty());
+}
+
 TEST(Queue, GivesOutInTheOrderItTookIn) {
   auto queue = MakeQueue(Scalars(-1));
   Outcome in, one, many;
