@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kInlineElements = 8192;
 
-StatusOr<double> ScalarAsDouble(const Tensor& t) {
+StatusOr<std::complex<double>> ScalarValue(const Tensor& t) {
   switch (t.dtype()) {
     case DType::kFloat:
       return t.scalar<float>();
@@ -23,6 +23,10 @@ StatusOr<double> ScalarAsDouble(const Tensor& t) {
       return static_cast<float>(t.scalar<Eigen::bfloat16>());
     case DType::kInt64:
       return static_cast<double>(t.scalar<int64_t>());
+    case DType::kComplex64:
+      return std::complex<double>(t.scalar<std::complex<float>>());
+    case DType::kComplex128:
+      return t.scalar<std::complex<double>>();
     default:
       return InvalidArgument("an optimizer's scalar cannot be of type ", DTypeName(t.dtype()));
   }
@@ -51,7 +55,7 @@ ApplyKernel::ApplyKernel(KernelInit& init, int num_variables, ApplyLoop loop, DT
 }
 
 Status ApplyKernel::Compute(KernelContext& ctx) const {
-  std::array<double, kMaxScalars> scalars;
+  std::array<ApplyScalar, kMaxScalars> scalars;
   TFLEET_RETURN_IF_ERROR(ReadScalars(ctx, scalars.data()));
   VariableUpdate update;
   const Status locked = update.Lock(ctx, variables_, num_variables_, dtype_);
@@ -68,13 +72,13 @@ Status ApplyKernel::Compute(KernelContext& ctx) const {
   return OkStatus();
 }
 
-Status ApplyKernel::ReadScalars(const KernelContext& ctx, double* scalars) const {
+Status ApplyKernel::ReadScalars(const KernelContext& ctx, ApplyScalar* scalars) const {
   for (size_t k = 0; k < scalars_.size(); ++k) {
     const Tensor& t = ctx.input(scalars_[k]);
     if (t.rank() != 0) {
       return InvalidArgument(InputName(scalars_[k]), " is not a scalar: ", t.shape().ToString());
     }
-    TFLEET_ASSIGN_OR_RETURN(scalars[k], ScalarAsDouble(t));
+    TFLEET_ASSIGN_OR_RETURN(scalars[k].value, ScalarValue(t));
   }
   return OkStatus();
 }
@@ -111,7 +115,7 @@ Status ApplyKernel::CheckShapes(const KernelContext& ctx, const VariableUpdate& 
   return OkStatus();
 }
 
-Status ApplyKernel::ApplyDense(KernelContext& ctx, const double* scalars,
+Status ApplyKernel::ApplyDense(KernelContext& ctx, const ApplyScalar* scalars,
                                VariableUpdate& update) const {
   TFLEET_RETURN_IF_ERROR(update.PrepareElementwise());
   const int64_t size = static_cast<int64_t>(ElementSize(dtype_));
@@ -135,7 +139,7 @@ Status ApplyKernel::ApplyDense(KernelContext& ctx, const double* scalars,
   return OkStatus();
 }
 
-Status ApplyKernel::ApplySparse(KernelContext& ctx, const double* scalars,
+Status ApplyKernel::ApplySparse(KernelContext& ctx, const ApplyScalar* scalars,
                                 VariableUpdate& update) const {
   const Tensor& grad = ctx.input(grad_);
   const int64_t num_rows = update.value(0).dim(0);

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "runtime/kernels/cpu/apply_steps.h"
 #include "runtime/kernels/cpu/variable_update.h"
 
 namespace tensorfleet::cpu {
@@ -13,8 +14,8 @@ inline constexpr int kMaxScalars = 8;
 
 // For each of `n` elements: reads the old value of every variable, writes the new one (old[k] and
 // out[k] may be the same memory). `scalars` are the node's scalar inputs in the order of its
-// schema; float and half values pass through double unchanged.
-using ApplyLoop = void (*)(const double* scalars, const void* const* old, void* const* out,
+// schema.
+using ApplyLoop = void (*)(const ApplyScalar* scalars, const void* const* old, void* const* out,
                            const void* grad, int64_t n);
 
 class ApplyKernel : public Kernel {
@@ -27,9 +28,9 @@ class ApplyKernel : public Kernel {
 
  private:
   Status CheckShapes(const KernelContext& ctx, const VariableUpdate& update) const;
-  Status ReadScalars(const KernelContext& ctx, double* scalars) const;
-  Status ApplyDense(KernelContext& ctx, const double* scalars, VariableUpdate& update) const;
-  Status ApplySparse(KernelContext& ctx, const double* scalars, VariableUpdate& update) const;
+  Status ReadScalars(const KernelContext& ctx, ApplyScalar* scalars) const;
+  Status ApplyDense(KernelContext& ctx, const ApplyScalar* scalars, VariableUpdate& update) const;
+  Status ApplySparse(KernelContext& ctx, const ApplyScalar* scalars, VariableUpdate& update) const;
   const std::string& InputName(int i) const { return names_[i]; }
 
   const VariableInputs variables_;

@@ -6,15 +6,32 @@
 #pragma once
 
 #include <cmath>
+#include <complex>
+#include <type_traits>
 
 namespace tensorfleet::cpu {
 
-// `T` is float or double. `kFlag` is the value of attribute kFlagAttr, where there is one.
+// A scalar input of a node. Every type of T passes through unchanged.
+struct ApplyScalar {
+  std::complex<double> value;
+  template <typename T>
+  T As() const {
+    if constexpr (std::is_same_v<T, std::complex<float>> ||
+                  std::is_same_v<T, std::complex<double>>) {
+      return static_cast<T>(value);
+    } else {
+      return static_cast<T>(value.real());
+    }
+  }
+};
+
+// `T` is float or double, or a complex of them in the optimizers that neither compare nor take
+// signs. `kFlag` is the value of attribute kFlagAttr, where there is one.
 template <typename T, bool kFlag>
 struct GradientDescentStep {
   static constexpr int kVariables = 1;
   static constexpr const char* kFlagAttr = nullptr;
-  explicit GradientDescentStep(const double* s) : alpha(static_cast<T>(s[0])) {}
+  explicit GradientDescentStep(const ApplyScalar* s) : alpha(s[0].template As<T>()) {}
   void operator()(T* v, T g) const { v[0] -= g * alpha; }
   T alpha;
 };
@@ -23,8 +40,8 @@ template <typename T, bool kNesterov>
 struct MomentumStep {
   static constexpr int kVariables = 2;
   static constexpr const char* kFlagAttr = "use_nesterov";
-  explicit MomentumStep(const double* s)
-      : lr(static_cast<T>(s[0])), momentum(static_cast<T>(s[1])) {}
+  explicit MomentumStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()), momentum(s[1].template As<T>()) {}
   void operator()(T* v, T g) const {
     v[1] = v[1] * momentum + g;
     v[0] -= kNesterov ? g * lr + v[1] * momentum * lr : v[1] * lr;
@@ -36,8 +53,8 @@ template <typename T, bool kNesterov>
 struct KerasMomentumStep {
   static constexpr int kVariables = 2;
   static constexpr const char* kFlagAttr = "use_nesterov";
-  explicit KerasMomentumStep(const double* s)
-      : lr(static_cast<T>(s[0])), momentum(static_cast<T>(s[1])) {}
+  explicit KerasMomentumStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()), momentum(s[1].template As<T>()) {}
   void operator()(T* v, T g) const {
     v[1] = v[1] * momentum - g * lr;
     v[0] += kNesterov ? v[1] * momentum - g * lr : v[1];
@@ -49,13 +66,13 @@ template <typename T, bool kNesterov>
 struct AdamStep {
   static constexpr int kVariables = 3;
   static constexpr const char* kFlagAttr = "use_nesterov";
-  explicit AdamStep(const double* s)
-      : beta1(static_cast<T>(s[3])),
-        rest1(T(1) - static_cast<T>(s[3])),
-        rest2(T(1) - static_cast<T>(s[4])),
-        epsilon(static_cast<T>(s[5])),
-        alpha(static_cast<T>(s[2]) * std::sqrt(T(1) - static_cast<T>(s[1])) /
-              (T(1) - static_cast<T>(s[0]))) {}
+  explicit AdamStep(const ApplyScalar* s)
+      : beta1(s[3].template As<T>()),
+        rest1(T(1) - s[3].template As<T>()),
+        rest2(T(1) - s[4].template As<T>()),
+        epsilon(s[5].template As<T>()),
+        alpha(s[2].template As<T>() * std::sqrt(T(1) - s[1].template As<T>()) /
+              (T(1) - s[0].template As<T>())) {}
   void operator()(T* v, T g) const {
     v[1] += (g - v[1]) * rest1;
     v[2] += (g * g - v[2]) * rest2;
@@ -69,7 +86,7 @@ template <typename T, bool kUpdateSlots>
 struct AdagradStep {
   static constexpr int kVariables = 2;
   static constexpr const char* kFlagAttr = "update_slots";
-  explicit AdagradStep(const double* s) : lr(static_cast<T>(s[0])) {}
+  explicit AdagradStep(const ApplyScalar* s) : lr(s[0].template As<T>()) {}
   void operator()(T* v, T g) const {
     if (kUpdateSlots) v[1] += g * g;
     v[0] -= g * lr * (T(1) / std::sqrt(v[1]));
@@ -81,8 +98,8 @@ template <typename T, bool kUpdateSlots>
 struct AdagradV2Step {
   static constexpr int kVariables = 2;
   static constexpr const char* kFlagAttr = "update_slots";
-  explicit AdagradV2Step(const double* s)
-      : lr(static_cast<T>(s[0])), epsilon(static_cast<T>(s[1])) {}
+  explicit AdagradV2Step(const ApplyScalar* s)
+      : lr(s[0].template As<T>()), epsilon(s[1].template As<T>()) {}
   void operator()(T* v, T g) const {
     if (kUpdateSlots) v[1] += g * g;
     v[0] -= g * lr / (std::sqrt(v[1]) + epsilon);
@@ -101,10 +118,10 @@ template <typename T, bool kFlag>
 struct AdagradDAStep {
   static constexpr int kVariables = 3;
   static constexpr const char* kFlagAttr = nullptr;
-  explicit AdagradDAStep(const double* s)
-      : lr(static_cast<T>(s[0])),
-        l1_steps(static_cast<T>(s[1]) * static_cast<T>(s[3])),
-        l2_steps_lr(static_cast<T>(s[2]) * static_cast<T>(s[3]) * static_cast<T>(s[0])) {}
+  explicit AdagradDAStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()),
+        l1_steps(s[1].template As<T>() * s[3].template As<T>()),
+        l2_steps_lr(s[2].template As<T>() * s[3].template As<T>() * s[0].template As<T>()) {}
   void operator()(T* v, T g) const {
     v[1] += g;
     v[2] += g * g;
@@ -118,11 +135,11 @@ template <typename T, bool kFlag>
 struct RMSPropStep {
   static constexpr int kVariables = 3;
   static constexpr const char* kFlagAttr = nullptr;
-  explicit RMSPropStep(const double* s)
-      : lr(static_cast<T>(s[0])),
-        rest(T(1) - static_cast<T>(s[1])),
-        momentum(static_cast<T>(s[2])),
-        epsilon(static_cast<T>(s[3])) {}
+  explicit RMSPropStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()),
+        rest(T(1) - s[1].template As<T>()),
+        momentum(s[2].template As<T>()),
+        epsilon(s[3].template As<T>()) {}
   void operator()(T* v, T g) const {
     v[1] += (g * g - v[1]) * rest;
     v[2] = v[2] * momentum + (g * lr) / std::sqrt(v[1] + epsilon);
@@ -136,11 +153,11 @@ template <typename T, bool kFlag>
 struct CenteredRMSPropStep {
   static constexpr int kVariables = 4;
   static constexpr const char* kFlagAttr = nullptr;
-  explicit CenteredRMSPropStep(const double* s)
-      : lr(static_cast<T>(s[0])),
-        rest(T(1) - static_cast<T>(s[1])),
-        momentum(static_cast<T>(s[2])),
-        epsilon(static_cast<T>(s[3])) {}
+  explicit CenteredRMSPropStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()),
+        rest(T(1) - s[1].template As<T>()),
+        momentum(s[2].template As<T>()),
+        epsilon(s[3].template As<T>()) {}
   void operator()(T* v, T g) const {
     v[2] += (g * g - v[2]) * rest;
     v[1] += (g - v[1]) * rest;
@@ -154,11 +171,11 @@ template <typename T, bool kFlag>
 struct AdadeltaStep {
   static constexpr int kVariables = 3;
   static constexpr const char* kFlagAttr = nullptr;
-  explicit AdadeltaStep(const double* s)
-      : lr(static_cast<T>(s[0])),
-        rho(static_cast<T>(s[1])),
-        rest(T(1) - static_cast<T>(s[1])),
-        epsilon(static_cast<T>(s[2])) {}
+  explicit AdadeltaStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()),
+        rho(s[1].template As<T>()),
+        rest(T(1) - s[1].template As<T>()),
+        epsilon(s[2].template As<T>()) {}
   void operator()(T* v, T g) const {
     v[1] = v[1] * rho + g * g * rest;
     const T update = std::sqrt(v[2] + epsilon) * (T(1) / std::sqrt(v[1] + epsilon)) * g;
@@ -172,8 +189,8 @@ template <typename T, bool kFlag>
 struct ProximalGradientDescentStep {
   static constexpr int kVariables = 1;
   static constexpr const char* kFlagAttr = nullptr;
-  explicit ProximalGradientDescentStep(const double* s)
-      : alpha(static_cast<T>(s[0])), l1(static_cast<T>(s[1])), l2(static_cast<T>(s[2])) {}
+  explicit ProximalGradientDescentStep(const ApplyScalar* s)
+      : alpha(s[0].template As<T>()), l1(s[1].template As<T>()), l2(s[2].template As<T>()) {}
   void operator()(T* v, T g) const {
     const T next = v[0] - g * alpha;
     v[0] = (l1 > T(0) ? Shrink(next, alpha * l1) : next) / (T(1) + l2 * alpha);
@@ -185,8 +202,8 @@ template <typename T, bool kFlag>
 struct ProximalAdagradStep {
   static constexpr int kVariables = 2;
   static constexpr const char* kFlagAttr = nullptr;
-  explicit ProximalAdagradStep(const double* s)
-      : lr(static_cast<T>(s[0])), l1(static_cast<T>(s[1])), l2(static_cast<T>(s[2])) {}
+  explicit ProximalAdagradStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()), l1(s[1].template As<T>()), l2(s[2].template As<T>()) {}
   void operator()(T* v, T g) const {
     v[1] += g * g;
     const T rate = lr * (T(1) / std::sqrt(v[1]));
@@ -223,9 +240,9 @@ template <typename T, bool kTimesLr>
 struct FtrlStep {
   static constexpr int kVariables = 3;
   static constexpr const char* kFlagAttr = "multiply_linear_by_lr";
-  explicit FtrlStep(const double* s)
-      : formula{static_cast<T>(s[0]), static_cast<T>(s[1]), static_cast<T>(s[2]), T(0),
-                static_cast<T>(s[3])} {}
+  explicit FtrlStep(const ApplyScalar* s)
+      : formula{s[0].template As<T>(), s[1].template As<T>(), s[2].template As<T>(), T(0),
+                s[3].template As<T>()} {}
   void operator()(T* v, T g) const { formula(v, g); }
   FtrlFormula<T, kTimesLr> formula;
 };
@@ -234,9 +251,9 @@ template <typename T, bool kTimesLr>
 struct FtrlV2Step {
   static constexpr int kVariables = 3;
   static constexpr const char* kFlagAttr = "multiply_linear_by_lr";
-  explicit FtrlV2Step(const double* s)
-      : formula{static_cast<T>(s[0]), static_cast<T>(s[1]), static_cast<T>(s[2]),
-                static_cast<T>(s[3]), static_cast<T>(s[4])} {}
+  explicit FtrlV2Step(const ApplyScalar* s)
+      : formula{s[0].template As<T>(), s[1].template As<T>(), s[2].template As<T>(),
+                s[3].template As<T>(), s[4].template As<T>()} {}
   void operator()(T* v, T g) const { formula(v, g); }
   FtrlFormula<T, kTimesLr> formula;
 };

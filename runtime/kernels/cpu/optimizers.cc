@@ -49,7 +49,7 @@ void RunStepInBlocks(const Step& step, const void* const* old, void* const* out,
 }
 
 template <typename T, template <typename, bool> class Step, bool kFlag>
-void Loop(const double* scalars, const void* const* old, void* const* out, const void* grad,
+void Loop(const ApplyScalar* scalars, const void* const* old, void* const* out, const void* grad,
           int64_t n) {
   using StepOf = Step<Widened<T>, kFlag>;
   const StepOf step(scalars);
@@ -82,9 +82,10 @@ class ApplyKernelOf final : public ApplyKernel {
 constexpr bool kDenseOnly = false;
 constexpr bool kDenseAndSparse = true;
 
-template <template <typename, bool> class Step>
-void Add(KernelRegistry& kernels, absl::string_view name, bool forms, bool by_handle_only = false) {
-  ForEachType(Floats(), [&](auto tag) {
+template <template <typename, bool> class Step, typename List>
+void Add(KernelRegistry& kernels, absl::string_view name, List types, bool forms,
+         bool by_handle_only = false) {
+  ForEachType(types, [&](auto tag) {
     using T = typename decltype(tag)::type;
     for (const char* form : {"Apply", "SparseApply"}) {
       if (form[0] == 'S' && forms == kDenseOnly) continue;
@@ -99,20 +100,21 @@ void Add(KernelRegistry& kernels, absl::string_view name, bool forms, bool by_ha
 }  // namespace
 
 void RegisterOptimizerKernels(KernelRegistry& kernels) {
-  Add<GradientDescentStep>(kernels, "GradientDescent", kDenseOnly);
-  Add<MomentumStep>(kernels, "Momentum", kDenseAndSparse);
-  Add<KerasMomentumStep>(kernels, "KerasMomentum", kDenseAndSparse, /*by_handle_only=*/true);
-  Add<AdamStep>(kernels, "Adam", kDenseOnly);
-  Add<AdagradStep>(kernels, "Adagrad", kDenseAndSparse);
-  Add<AdagradV2Step>(kernels, "AdagradV2", kDenseAndSparse);
-  Add<AdagradDAStep>(kernels, "AdagradDA", kDenseAndSparse);
-  Add<RMSPropStep>(kernels, "RMSProp", kDenseAndSparse);
-  Add<CenteredRMSPropStep>(kernels, "CenteredRMSProp", kDenseAndSparse);
-  Add<FtrlStep>(kernels, "Ftrl", kDenseAndSparse);
-  Add<FtrlV2Step>(kernels, "FtrlV2", kDenseAndSparse);
-  Add<AdadeltaStep>(kernels, "Adadelta", kDenseAndSparse);
-  Add<ProximalGradientDescentStep>(kernels, "ProximalGradientDescent", kDenseAndSparse);
-  Add<ProximalAdagradStep>(kernels, "ProximalAdagrad", kDenseAndSparse);
+  Add<GradientDescentStep>(kernels, "GradientDescent", FloatsAndComplexes(), kDenseOnly);
+  Add<MomentumStep>(kernels, "Momentum", FloatsAndComplexes(), kDenseAndSparse);
+  Add<KerasMomentumStep>(kernels, "KerasMomentum", FloatsAndComplexes(), kDenseAndSparse,
+                         /*by_handle_only=*/true);
+  Add<AdamStep>(kernels, "Adam", FloatsAndComplexes(), kDenseOnly);
+  Add<AdagradStep>(kernels, "Adagrad", FloatsAndComplexes(), kDenseAndSparse);
+  Add<AdagradV2Step>(kernels, "AdagradV2", FloatsAndComplexes(), kDenseAndSparse);
+  Add<AdagradDAStep>(kernels, "AdagradDA", Floats(), kDenseAndSparse);
+  Add<RMSPropStep>(kernels, "RMSProp", FloatsAndComplexes(), kDenseAndSparse);
+  Add<CenteredRMSPropStep>(kernels, "CenteredRMSProp", FloatsAndComplexes(), kDenseAndSparse);
+  Add<FtrlStep>(kernels, "Ftrl", Floats(), kDenseAndSparse);
+  Add<FtrlV2Step>(kernels, "FtrlV2", Floats(), kDenseAndSparse);
+  Add<AdadeltaStep>(kernels, "Adadelta", FloatsAndComplexes(), kDenseAndSparse);
+  Add<ProximalGradientDescentStep>(kernels, "ProximalGradientDescent", Floats(), kDenseAndSparse);
+  Add<ProximalAdagradStep>(kernels, "ProximalAdagrad", Floats(), kDenseAndSparse);
 }
 
 }  // namespace tensorfleet::cpu

@@ -117,6 +117,16 @@ void Merge(const SparseInput& a, const SparseInput& b, const Visit& visit) {
   }
 }
 
+// The type of |x|.
+template <typename T>
+struct MagnitudeOf {
+  using type = T;
+};
+template <typename P>
+struct MagnitudeOf<std::complex<P>> {
+  using type = P;
+};
+
 template <typename T>
 class SparseAdd final : public Kernel {
  public:
@@ -134,7 +144,7 @@ class SparseAdd final : public Kernel {
     }
     TFLEET_RETURN_IF_ERROR(CheckInBounds(a));
     TFLEET_RETURN_IF_ERROR(CheckInBounds(b));
-    using Magnitude = decltype(std::abs(T()));
+    using Magnitude = typename MagnitudeOf<T>::type;
     const Magnitude least = threshold.values<Magnitude>()[0];
     std::vector<int64_t> coordinates;
     std::vector<T> sums;
@@ -198,10 +208,10 @@ void RegisterSparseMathKernels(KernelRegistry& r) {
   AddForTypes<SparseReduceSum>(r, "SparseReduceSum", Numbers());
   AddForTypes<SparseReduceMax>(r, "SparseReduceMax", Reals());
   AddForTypes<SparseSoftmax>(r, "SparseSoftmax", Concat<Types<Eigen::half>, FullFloats>());
-  using Added = Types<float, double, int32_t, int64_t, std::complex<float>, std::complex<double>>;
+  using Added = Concat<Concat<FullFloats, SignedInts>, Complexes>;
   ForEachType(Added(), [&](auto tag) {
     using T = typename decltype(tag)::type;
-    using Magnitude = decltype(std::abs(T()));
+    using Magnitude = typename MagnitudeOf<T>::type;
     r.Add<SparseAdd<T>>("SparseAdd", kCpu, {{"T", kDTypeOf<T>}, {"Treal", kDTypeOf<Magnitude>}});
   });
   AddForTypes<SparseAddGrad>(r, "SparseAddGrad", Added());

@@ -37,8 +37,8 @@ from tensorflow.python.framework import op_def_library, op_def_registry
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from lines import Line  # noqa: E402
-from state_table import PROGRAMS, Program  # noqa: E402
-from table import TABLE  # noqa: E402
+from state_table import Program  # noqa: E402
+from table import PROGRAMS, TABLE  # noqa: E402
 
 v1 = tf.compat.v1
 

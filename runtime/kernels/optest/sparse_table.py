@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from lines import COMPLEX, FLOATS, INDEX, NUMBERS, REALS, Arguments, Line, Pool, i32, i64, listed, refused
+from lines import COMPLEX, FLOATS, INDEX, NUMBERS, REALS, SIGNED, Arguments, Line, Pool, i32, i64, listed, refused
 
 
 def segments(pool: Pool, dtype: str) -> Iterator[Arguments]:
@@ -117,9 +117,9 @@ SPARSE: tuple[Line, ...] = (
         lambda p, t, a=a, k=k: {**sparse(p, t, "input_"), "reduction_axes": i32(*a), "keep_dims": k}
         for a in ((0,), (-1,), (0, 1), ()) for k in (False, True))) for op in ("SparseReduceSum", "SparseReduceMax")),
     listed("SparseSoftmax", ("float32", "float64"), lambda p, t: sparse(p, t, "sp_")),
-    listed("SparseAdd", ("float32", "int64"), *(
+    listed("SparseAdd", ("float32", "float64") + SIGNED, *(
         lambda p, t, h=h: {**sparse(p, t, "a_"), "b_indices": INDICES[1:] + i64(0, 0), "b_values": p((2,), t, "small"), "b_shape": SHAPE,
                            "thresh": np.array(h, t)} for h in (0, 2))),
-    listed("SparseAddGrad", ("float32",), lambda p, t: {
+    listed("SparseAddGrad", ("float32", "float64") + SIGNED + COMPLEX, lambda p, t: {
         "backprop_val_grad": p((3,), t), "a_indices": INDICES, "b_indices": INDICES[1:], "sum_indices": INDICES}),
 )
