@@ -1,8 +1,14 @@
+#include <malloc.h>
+
 #include <CLI/CLI.hpp>
 
 #include "runtime/cli/commands.h"
 
 int main(int argc, char** argv) {
+  // What gRPC receives comes in many small blocks: to give them back to the system after each
+  // message, as malloc would, costs more than the message. (Servers do it when they are idle.)
+  ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   CLI::App app("tensorfleet: distributed dataflow graphs for TensorFlow's clients", "tensorfleet");
   app.require_subcommand(1);
   int exit_code = 0;

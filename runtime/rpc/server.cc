@@ -3,6 +3,7 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <atomic>
@@ -22,7 +23,9 @@
 #include "runtime/rpc/poll_set.h"
 #include "runtime/rpc/worker_service.h"
 #include "runtime/session/master.h"
+#include "runtime/session/metrics.h"
 #include "runtime/session/worker.h"
+#include "runtime/tensor/block_cache.h"
 
 namespace tensorfleet::rpc {
 
@@ -41,6 +44,9 @@ struct Server::State {
   std::unique_ptr<StreamMethods> streams;
   std::unique_ptr<grpc::Server> server;
   bool is_stopped = false;
+
+  // Ends with the timers.
+  void KeepMemoryTidy(int64_t rpcs_before, int idle_rounds);
 };
 
 namespace {
@@ -50,6 +56,10 @@ constexpr auto kDrainPollPeriod = std::chrono::milliseconds(5);
 constexpr auto kLastReplies = std::chrono::seconds(10);
 // For the last replies to reach their clients.
 constexpr auto kHangUpTime = std::chrono::milliseconds(100);
+
+// Memory that was of no use for so long goes back to the system.
+constexpr auto kTidyPeriod = std::chrono::seconds(2);
+constexpr int kIdleRounds = 3;
 
 std::string ListenAddress(const ServerOptions& options) {
   if (!options.bind.empty()) return options.bind;
@@ -82,6 +92,14 @@ void SetLimits(grpc::ServerBuilder* builder) {
 }
 
 }  // namespace
+
+void Server::State::KeepMemoryTidy(int64_t rpcs_before, int idle_rounds) {
+  BlockCache::Process().ReleaseFreedBefore(std::chrono::steady_clock::now() - kTidyPeriod);
+  const int64_t rpcs = ServerMetrics().rpcs.load(std::memory_order_relaxed);
+  idle_rounds = rpcs == rpcs_before ? idle_rounds + 1 : 0;
+  if (idle_rounds == kIdleRounds) ::malloc_trim(0);
+  timers.RunAfter(kTidyPeriod, [=, this] { KeepMemoryTidy(rpcs, idle_rounds); });
+}
 
 StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   TFLEET_RETURN_IF_ERROR(options.cluster.Address(options.job, options.task).status());
@@ -145,6 +163,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.health_service->Start(server_queue);
   s.streams->Start(server_queue);
   s.target = absl::StrCat("grpc://localhost:", s.port);
+  s.KeepMemoryTidy(0, 0);
   LogCluster(options);
   LogInfo(absl::StrCat("Started server with target: ", s.target),
           {{"task", s.worker->task()}, {"listening", address}});

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "runtime/tensor/block_cache.h"
+
 namespace tensorfleet {
 namespace {
 
@@ -18,6 +20,18 @@ constexpr size_t kHeader = kBufferAlignment;
 constexpr size_t kClassBytes[] = {64, 256, 1024};
 constexpr int kNumClasses = 3;
 constexpr int kMaxKept = 512;
+
+// Sanitizers are to see every use of memory that was freed.
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define TFLEET_EVERY_BLOCK_FROM_MALLOC
+#endif
+#endif
+#if defined(TFLEET_EVERY_BLOCK_FROM_MALLOC)
+constexpr bool IsCached(size_t) { return false; }
+#else
+constexpr bool IsCached(size_t bytes) { return bytes >= BlockCache::kMinBytes; }
+#endif
 
 struct FreeBlock {
   FreeBlock* next;
@@ -64,12 +78,17 @@ void* AllocateBlock(size_t size, int size_class) {
     }
     size = kClassBytes[size_class];
   }
+  if (IsCached(kHeader + size)) return BlockCache::Process().Allocate(kHeader + size);
   const size_t rounded =
       (kHeader + size + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
   return std::aligned_alloc(kBufferAlignment, rounded);
 }
 
-void FreeBlockOfClass(void* block, int size_class) {
+void FreeBlockOf(void* block, size_t size, int size_class) {
+  if (size_class < 0 && IsCached(kHeader + size)) {
+    BlockCache::Process().Free(block, kHeader + size);
+    return;
+  }
   FreeLists* lists = size_class >= 0 ? ThreadLists() : nullptr;
   if (lists == nullptr || lists->count[size_class] >= kMaxKept) {
     std::free(block);
@@ -96,9 +115,10 @@ class HostBuffer final : public Buffer {
   HostBuffer(void* data, size_t size, int size_class) : Buffer(data, size), class_(size_class) {}
   void Destroy() override {
     const int size_class = class_;
-    if (size_class < 0) g_bytes_in_use.fetch_sub(size(), std::memory_order_relaxed);
+    const size_t bytes = size();
+    if (size_class < 0) g_bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
     this->~HostBuffer();
-    FreeBlockOfClass(this, size_class);
+    FreeBlockOf(this, bytes, size_class);
   }
   const int class_;
 };
