@@ -4,10 +4,14 @@
 //   operator-bench [--kubeconfig F] plain JOBS        the objects of JOBS jobs, by a plain client
 //   operator-bench [--kubeconfig F] burst JOBS [PID]  JOBS TFJobs at once; time until all exist
 //   operator-bench [--kubeconfig F] latency JOBS      one after the other; time to its first pod
+//   operator-bench [--kubeconfig F] takeover SIGNAL PID   ends a leader; time to the first pod of a
+//                                                     job that is made at that instant
 //   operator-bench [--kubeconfig F] fair JOBS         as burst, with a single further job behind it
 //   operator-bench [--kubeconfig F] finished JOBS     JOBS finished TFJobs, as they stay behind
 //   operator-bench [--kubeconfig F] finish            lets all pods run and succeed
 //   operator-bench [--kubeconfig F] clean             deletes what the others made
+
+#include <signal.h>
 
 #include <algorithm>
 #include <atomic>
@@ -242,11 +246,17 @@ int Burst(k8s::Client& client, int jobs, int pid, bool with_single) {
   return all ? 0 : 1;
 }
 
+// Of names that no other run has.
+std::string RunId() {
+  return absl::StrCat(absl::Hex(std::chrono::system_clock::now().time_since_epoch().count() >> 20));
+}
+
 int Latency(k8s::Client& client, int jobs) {
   Watcher pods(&client, Pods());
   std::vector<double> times;
+  const std::string run = RunId();
   for (int i = 0; i < jobs; ++i) {
-    const std::string name = absl::StrCat("latency-", i, "x");
+    const std::string name = absl::StrCat("latency-", run, "-", i, "x");
     MustCreate(client, Tfjobs(), Job(name));
     const Time created = Now();
     const auto first = pods.WaitForFirst(name + "-", std::chrono::seconds(60));
@@ -257,6 +267,21 @@ int Latency(k8s::Client& client, int jobs) {
   std::sort(times.begin(), times.end());
   std::printf("first pod after the job: median %.1f ms, p95 %.1f ms, max %.1f ms (%d jobs)\n",
               times[times.size() / 2], times[times.size() * 95 / 100], times.back(), jobs);
+  return 0;
+}
+
+int Takeover(k8s::Client& client, int signal, int pid) {
+  Watcher pods(&client, Pods());
+  const std::string name = absl::StrCat("takeover-", RunId());
+  const Time begin = Now();
+  if (kill(pid, signal) != 0) {
+    std::perror("kill");
+    return 1;
+  }
+  MustCreate(client, Tfjobs(), Job(name));
+  const auto first = pods.WaitForFirst(name + "-", std::chrono::seconds(120));
+  if (!first) return 1;
+  std::printf("takeover after signal %d: first pod after %.2f s\n", signal, Seconds(begin, *first));
   return 0;
 }
 
@@ -356,13 +381,14 @@ int Main(std::vector<std::string> args) {
   if (what == "burst") return Burst(client, count, pid, false);
   if (what == "fair") return Burst(client, count, pid, true);
   if (what == "latency") return Latency(client, count);
+  if (what == "takeover") return Takeover(client, count, pid);
   if (what == "finished") return Finished(client, count);
   if (what == "finish") return Finish(client);
   if (what == "clean") return Clean(client);
-  std::fprintf(
-      stderr,
-      "usage: operator-bench [--kubeconfig FILE] plain|burst|fair|latency|finished|finish|clean "
-      "[JOBS [PID]]\n");
+  std::fprintf(stderr,
+               "usage: operator-bench [--kubeconfig FILE] "
+               "plain|burst|fair|latency|takeover|finished|finish|clean "
+               "[JOBS|SIGNAL [PID]]\n");
   return 2;
 }
 

@@ -85,15 +85,17 @@ proxy_ready() { # (no "| grep -q" under pipefail: it fails when grep ends first)
 }
 account_ready() { kubectl get serviceaccount default -n default; }
 do_up() {
-  local mode=full want port start=$SECONDS
+  local mode=full controllers=no want port start=$SECONDS
   while [ $# -gt 0 ]; do
     case $1 in
       --control-plane-only) mode=control-plane ;;
+      --controllers) controllers=yes ;;
       *) die "up: unknown argument $1" ;;
     esac
     shift
   done
-  want="$mode offset=$OFFSET"
+  if [ "$mode" = full ]; then controllers=yes; fi
+  want="$mode controllers=$controllers offset=$OFFSET"
   if [ "$mode" = full ]; then
     [ "$(id -u)" = 0 ] || die "up: not root (only --control-plane-only runs without)"
     do_deps
@@ -136,15 +138,15 @@ do_up() {
     do_import "$(archive_of "$PAUSE_IMAGE")" 2>/dev/null
   fi
   wait_for 60 "API server" api_ready
+  if [ $controllers = yes ]; then start_controllers; fi
   if [ "$mode" = full ]; then
-    start_controllers
     start_scheduler
     render addons.yaml | kubectl apply -f - >/dev/null
     make_volumes
     start_node
   fi
+  if [ $controllers = yes ]; then wait_for 60 "default service account" account_ready; fi
   if [ "$mode" = full ]; then
-    wait_for 60 "default service account" account_ready
     wait_for 60 "Ready node" node_ready
     wait_for 30 "service proxy" proxy_ready
     wait_for 30 "DNS" dns_ready
