@@ -17,18 +17,16 @@ import sys
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 import tensorflow as tf
-from tensorflow.python.framework import kernels as registry
-from tensorflow.python.framework import op_def_registry
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from excuses import UNTESTED, WITHOUT_TYPES  # noqa: E402
 from optest import values  # noqa: E402
 from table import PROGRAMS, TABLE  # noqa: E402
+from tensorflows import Types, cpu_types  # noqa: E402
 
 v1 = tf.compat.v1
 v1.disable_eager_execution()
 v1.logging.set_verbosity(v1.logging.FATAL)
-Types = dict[str, set[str]]  # by attribute
 
 
 def our_ops(command: str) -> dict[str, Types]:
@@ -45,21 +43,6 @@ def our_ops(command: str) -> dict[str, Types]:
     return ops
 
 
-def tensorflows_types(op: str) -> Types:
-    """What TensorFlow has CPU kernels for, by attribute."""
-    found: Types = {}
-    definition = op_def_registry.get(op)
-    allowed = {attr.name: {tf.as_dtype(t).name for t in attr.allowed_values.list.type} for attr in definition.attr} if definition else {}
-    for kernel in registry.get_registered_kernels_for_op(op).kernel:
-        if kernel.device_type != "CPU" or kernel.label:
-            continue
-        for constraint in kernel.constraint:
-            names = {tf.as_dtype(t).name for t in constraint.allowed_values.list.type}
-            # Some kernels are for types that no node can have.
-            found.setdefault(constraint.name, set()).update(names & (allowed.get(constraint.name) or names))
-    return found
-
-
 def name_of(ours: str) -> str:
     """TensorFlow's Python name of a type that our list calls as in C++."""
     return {"float": "float32", "double": "float64", "half": "float16"}.get(ours, ours)
@@ -68,7 +51,7 @@ def name_of(ours: str) -> str:
 def missing_types(ops: dict[str, Types]) -> dict[str, set[str]]:
     missing: dict[str, set[str]] = {}
     for op, ours in ops.items():
-        for attr, theirs in tensorflows_types(op).items():
+        for attr, theirs in cpu_types(op).items():
             if attr not in ours:
                 continue  # our kernel takes any
             lacks = theirs - {name_of(t) for t in ours[attr]}

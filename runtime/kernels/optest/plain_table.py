@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from lines import EVERY, INEXACT, PLAIN, Pool
+from lines import EVERY, FLOATS, PLAIN, Pool
 from state_table import Program, constant
+from tensorflows import runs
 
 v1 = tf.compat.v1
 raw = tf.raw_ops
@@ -21,11 +22,12 @@ def passing_on(pool: Pool) -> list[Any]:
     for dtype in EVERY:
         x = constant(pool((3, 2), dtype))
         steps += [raw.Identity(input=x), list(raw.IdentityN(input=[x, x[0]])), raw.StopGradient(input=x), raw.PreventGradient(input=x), raw.DeepCopy(x=x),
-                  raw.Snapshot(input=x), raw.GuaranteeConst(input=x), tf.constant(pool((2, 2), dtype)), raw.EnsureShape(input=x, shape=[3, 2]),
+                  raw.GuaranteeConst(input=x), tf.constant(pool((2, 2), dtype)), raw.EnsureShape(input=x, shape=[3, 2]),
                   raw.EnsureShape(input=x, shape=[None, 4]), list(raw.ShapeN(input=[x, x[0]])), raw.DebugGradientIdentity(input=x)]
+        if runs("Snapshot", dtype):
+            steps.append(raw.Snapshot(input=x))
     hole = v1.placeholder(tf.float32, [])
-    older = tf.raw_ops.PlaceholderV2(dtype=tf.float32, shape=[2])
-    return steps + [hole, older, tf.no_op(), raw.Empty(shape=constant([0, 3]), dtype=tf.float32), raw.Empty(shape=constant([2, 3]), dtype=tf.int32, init=True),
+    return steps + [hole, tf.no_op(), raw.Empty(shape=constant([0, 3]), dtype=tf.float32), raw.Empty(shape=constant([2, 3]), dtype=tf.int32, init=True),
                     raw.FakeParam(dtype=tf.float32, shape=[2])]
 
 
@@ -39,10 +41,11 @@ def choosing(pool: Pool) -> list[Any]:
     a, b = (v1.get_variable(n, initializer=np.float32(i), use_resource=False) for i, n in enumerate("ab"))
     no, yes = raw.RefSwitch(data=a._ref(), pred=constant(True))
     merged = raw.RefMerge(inputs=[no, yes])
+    enter = raw.RefEnter(data=a._ref(), frame_name="round")
     chosen = raw.RefSelect(index=constant(1), inputs=[a._ref(), b._ref()])
     return steps + [[a.initializer, b.initializer], raw.AssignAdd(ref=merged.output, value=constant(5.0, np.float32)), a,
                     raw.Assign(ref=chosen, value=constant(9.0, np.float32)), b, raw.RefIdentity(input=b._ref()),
-                    raw.RefSelect(index=constant(7), inputs=[a._ref(), b._ref()])]
+                    raw.RefExit(data=enter), raw.RefSelect(index=constant(7), inputs=[a._ref(), b._ref()])]
 
 
 def calls(pool: Pool) -> list[Any]:
@@ -94,7 +97,6 @@ def summaries(pool: Pool) -> list[Any]:
     one = raw.ScalarSummary(tags=constant(b"a"), values=constant(1.0, np.float32))
     two = raw.ScalarSummary(tags=constant(b"b"), values=constant(2.0, np.float32))
     return steps + [raw.AudioSummaryV2(tag=constant(b"s"), tensor=sound, sample_rate=constant(8000.0, np.float32), max_outputs=2),
-                    raw.AudioSummary(tag=constant(b"s"), tensor=sound, sample_rate=8000.0, max_outputs=1),
                     raw.TensorSummaryV2(tag=constant(b"t"), tensor=constant(pool((2, 2), "float32")), serialized_summary_metadata=constant(b"")),
                     raw.MergeSummary(inputs=[one, two]), raw.MergeSummary(inputs=[one, one]),
                     raw.HistogramSummary(tag=constant(b"h"), values=constant([1.0, np.nan], np.float32))]
@@ -112,12 +114,29 @@ def checkpoints(pool: Pool) -> list[Any]:
     restore = raw.RestoreV2(prefix=whole, tensor_names=names, shape_and_slices=[""] * len(names), dtypes=dtypes)
     rows = [raw.SaveV2(prefix=p, tensor_names=["v"], shape_and_slices=["4 2 %d,2:-" % (2 * i)], tensors=[constant(pool((2, 2), "float32"))])
             for i, p in enumerate(parts)]
-    merge = raw.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=os.path.join(folder, "merged"))
+    # In one step: merging removes the parts, which belong to both who run this.
+    with tf.control_dependencies(rows):
+        merge = raw.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=os.path.join(folder, "merged"))
+    with tf.control_dependencies(rows[:1]):
+        missing = raw.MergeV2Checkpoints(checkpoint_prefixes=[parts[0], parts[1] + "x"], destination_prefix=os.path.join(folder, "other"))
+        half = raw.MergeV2Checkpoints(checkpoint_prefixes=[parts[0], parts[1] + "x"], destination_prefix=os.path.join(folder, "half"), allow_missing_files=True)
     read = lambda name, piece, dtype=tf.float32: list(raw.RestoreV2(  # noqa: E731
         prefix=os.path.join(folder, "merged"), tensor_names=[name], shape_and_slices=[piece], dtypes=[dtype]))
-    again = raw.MergeV2Checkpoints(checkpoint_prefixes=parts, destination_prefix=os.path.join(folder, "merged"), allow_missing_files=True)
-    return [save, list(restore), rows[0], rows[1], merge, rows[0], rows[1], again, read("v", ""), read("v", "4 2 1,2:-"), read("v", "", tf.int32), read("gone", ""),
+    return [save, list(restore), merge, missing, half, read("v", ""), read("v", "4 2 1,2:-"), read("v", "", tf.int32), read("gone", ""),
             list(raw.RestoreV2(prefix=os.path.join(folder, "nothing"), tensor_names=["v"], shape_and_slices=[""], dtypes=[tf.float32]))]
+
+
+def first_checkpoints(pool: Pool) -> list[Any]:
+    """Files of the format before SaveV2, which TensorFlow can still write."""
+    path = os.path.join(tempfile.mkdtemp(), "first")
+    kept = {"of_" + t: pool((3, 4), t) for t in ("float32", "float64", "int32", "int64", "uint8", "int16", "int8", "complex64", "bool")}
+    with tf.Graph().as_default(), v1.Session() as session:
+        session.run(raw.Save(filename=path, tensor_names=list(kept), data=[tf.constant(v) for v in kept.values()]))
+    return [*(raw.Restore(file_pattern=path, tensor_name=name, dt=value.dtype) for name, value in kept.items()),
+            raw.RestoreSlice(file_pattern=path, tensor_name="of_float32", shape_and_slice="3 4 1,2:0,3", dt=tf.float32),
+            list(raw.RestoreV2(prefix=path, tensor_names=["of_int64", "of_bool"], shape_and_slices=["", ""], dtypes=[tf.int64, tf.bool])),
+            raw.Restore(file_pattern=path, tensor_name="gone", dt=tf.float32), raw.Restore(file_pattern=path, tensor_name="of_int32", dt=tf.float32),
+            raw.Restore(file_pattern=path + "x", tensor_name="of_int32", dt=tf.int32)]
 
 
 def files(pool: Pool) -> list[Any]:
@@ -139,12 +158,12 @@ def older_forms(pool: Pool) -> list[Any]:
     scale = constant(pool((2,), "float32", "positive"))
     steps: list[Any] = [
         raw.Gather(params=x, indices=constant([2, 0])), raw.Reverse(tensor=x, dims=constant([True, False])), raw.BiasAddV1(value=x, bias=row),
-        list(raw.TopK(input=x, k=2)), raw.InTopK(predictions=x, targets=constant([0, 3, 2]), k=2), raw.MatrixDiag(diagonal=x), raw.MatrixDiagPart(input=square),
+        raw.InTopK(predictions=x, targets=constant([0, 3, 2]), k=2), raw.MatrixDiag(diagonal=x), raw.MatrixDiagPart(input=square),
         raw.MatrixDiagV2(diagonal=row, k=constant(1), num_rows=constant(-1), num_cols=constant(-1), padding_value=constant(0.5, np.float32)),
         raw.MatrixDiagPartV2(input=square, k=constant([-1, 0]), padding_value=constant(7.0, np.float32)), raw.BatchMatMul(x=square, y=square, adj_y=True),
         raw.CheckNumericsV2(tensor=x, message="m"), raw.CheckNumericsV2(tensor=constant([np.nan, -np.inf], np.float32), message="m"),
         raw.ApproximateEqual(x=x, y=x + 1e-6, tolerance=1e-4), raw.ApproximateEqual(x=x, y=y), raw.AccumulateNV2(inputs=[x, y, x], shape=[3, 4]),
-        raw.TruncateMod(x=constant([7, -7, 5]), y=constant([3, 3, -4])), raw.ParallelConcat(values=[x[:1], y[:1]], shape=[2, 4]),
+        raw.TruncateMod(x=constant([7, -7, 5]), y=constant([3, 3, -4])), raw.ParallelConcat(values=[tf.ensure_shape(v[:1], [1, 4]) for v in (x, y)], shape=[2, 4]),
         raw.MaxPoolGradV2(orig_input=image, orig_output=pooled, grad=pooled, **sizes), raw.MaxPoolGradGrad(orig_input=image, orig_output=pooled, grad=image, **window),
         raw.MaxPoolGradGradV2(orig_input=image, orig_output=pooled, grad=image, **sizes),
         raw.MaxPoolGradWithArgmax(input=image, grad=out, argmax=argmax, **window),
@@ -152,7 +171,7 @@ def older_forms(pool: Pool) -> list[Any]:
         list(raw.FusedBatchNormV2(x=image, scale=scale, offset=scale, mean=constant([], np.float32), variance=constant([], np.float32)))[:3],
         list(raw.FusedBatchNormGrad(y_backprop=image, x=image, scale=scale, reserve_space_1=scale, reserve_space_2=scale))[:3],
         list(raw.FusedBatchNormGradV2(y_backprop=image, x=image, scale=scale, reserve_space_1=scale, reserve_space_2=scale))[:3]]
-    for dtype in INEXACT[:4]:
+    for dtype in (t for t in FLOATS if runs("Lgamma", t)):
         steps.append(raw.Lgamma(x=constant(pool((5, 5), dtype, "positive"))))
     return steps
 
@@ -184,10 +203,10 @@ def variables_and_counters(pool: Pool) -> list[Any]:
 def older_accumulators(pool: Pool) -> list[Any]:
     handle = raw.ConditionalAccumulator(dtype=tf.float32, shape=[2], shared_name="by_reference")
     grad = constant([2.0, 4.0], np.float32)
-    apply = raw.AccumulatorApplyGradient(handle=handle, local_step=constant(np.int64(0)), gradient=grad)
+    apply = raw.AccumulatorApplyGradient(handle=handle, local_step=constant(0, np.int64), gradient=grad)
     count = raw.AccumulatorNumAccumulated(handle=handle)
     take = raw.AccumulatorTakeGradient(handle=handle, num_required=constant(2), dtype=tf.float32)
-    return [apply, apply, count, take, count, raw.AccumulatorSetGlobalStep(handle=handle, new_global_step=constant(np.int64(9))), apply, count]
+    return [apply, apply, count, take, count, raw.AccumulatorSetGlobalStep(handle=handle, new_global_step=constant(9, np.int64)), apply, count]
 
 
 def more_random_ops(pool: Pool) -> list[Any]:
@@ -205,6 +224,7 @@ PLAIN_PROGRAMS: tuple[Program, ...] = (
     Program("Text", text),
     Program("Summaries", summaries),
     Program("Checkpoints", checkpoints),
+    Program("Checkpoints of the first version", first_checkpoints),
     Program("Files", files),
     Program("Older forms", older_forms, 64),
     Program("Variables and counters", variables_and_counters),

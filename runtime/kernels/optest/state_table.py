@@ -84,12 +84,24 @@ def list_conversions(pool: Pool) -> list[Any]:
 
     def joined(handle: tf.Tensor, leading: Any = ()) -> Any:
         return list(raw.TensorListConcatV2(input_handle=handle, element_shape=ANY, leading_dims=constant(leading, np.int64), element_dtype=tf.float32))
-    return [stacked(whole), joined(ragged), stacked(scattered), stacked(older), stacked(existing),
+    batch = raw.TensorListPushBackBatch(input_handles=tf.stack([whole, older]), tensor=rows[:2])
+    old_join = list(raw.TensorListConcat(input_handle=ragged, element_dtype=tf.float32, element_shape=[None, 2]))
+    return [old_join, stacked(batch[0]), stacked(batch[1]), stacked(whole), joined(ragged), stacked(scattered), stacked(older), stacked(existing),
             raw.TensorListGather(input_handle=whole, indices=constant([2, 0]), element_shape=ANY, element_dtype=tf.float32),
             raw.TensorListGather(input_handle=whole, indices=constant([4]), element_shape=ANY, element_dtype=tf.float32),
             stacked(raw.TensorListFromTensor(tensor=constant(1.0, np.float32), element_shape=ANY)),
             stacked(raw.TensorListSplit(tensor=rows, element_shape=ANY, lengths=constant([1, 1], np.int64))),
             stacked(raw.TensorListSplit(tensor=rows, element_shape=ANY, lengths=constant([9], np.int64)))]
+
+
+def stacks(pool: Pool) -> list[Any]:
+    stack = raw.StackV2(max_size=constant(3), elem_type=tf.float32)
+    push = raw.StackPushV2(handle=stack, elem=constant([1.0, 2.0], np.float32))
+    with tf.control_dependencies([push]):
+        pop = raw.StackPopV2(handle=stack, elem_type=tf.float32)
+    with tf.control_dependencies([pop]):
+        close = raw.StackCloseV2(handle=stack)
+    return [pop, [pop, close], raw.StackPopV2(handle=stack, elem_type=tf.float32)]
 
 
 def optionals(pool: Pool) -> list[Any]:
@@ -102,6 +114,7 @@ def optionals(pool: Pool) -> list[Any]:
 
 
 def tensor_arrays(pool: Pool) -> list[Any]:
+    """As lists of tensors, or as resources where control flow is of the first kind."""
     def array(size: int, **options: Any) -> tf.TensorArray:
         return tf.TensorArray(tf.float32, constant(size), **options)
     rows = constant(pool((3, 2), "float32"))
@@ -110,6 +123,15 @@ def tensor_arrays(pool: Pool) -> list[Any]:
             array(0, dynamic_size=True).write(constant(2), rows[0]).size(), array(1).write(constant(4), rows[0]).size(),
             array(2).write(constant(0), rows[0]).write(constant(0), rows[0]).size(), array(2).read(constant(0)), array(2).read(constant(5)),
             array(3).unstack(rows).read(constant(1)), array(2).unstack(rows).size()]
+
+
+def tensor_array_resources(pool: Pool) -> list[Any]:
+    v1.disable_control_flow_v2()
+    try:
+        array = tf.TensorArray(tf.float32, constant(2))
+        return [*tensor_arrays(pool), array.close()]
+    finally:
+        v1.enable_control_flow_v2()
 
 
 def loops(control_flow_v2: bool) -> Callable[[Pool], list[Any]]:
@@ -259,7 +281,9 @@ PROGRAMS: tuple[Program, ...] = (
     Program("TensorList items", list_items),
     Program("TensorList conversions", list_conversions),
     Program("Optionals", optionals),
+    Program("Stacks", stacks),
     Program("TensorArrays", tensor_arrays),
+    Program("TensorArrays that are resources", tensor_array_resources),
     Program("Loops in the v1 style", loops(False), 64),
     Program("Loops as functions", loops(True), 64),
     Program("Tables", tables),

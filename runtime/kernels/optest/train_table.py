@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +12,14 @@ from tensorflow.python.framework import op_def_library, op_def_registry
 
 from lines import COMPLEX, FLOATS, Pool
 from state_table import Program, constant
+from tensorflows import runs
 
 v1 = tf.compat.v1
 
 SCALARS = {"alpha": 0.1, "lr": 0.1, "beta1": 0.9, "beta2": 0.99, "beta1_power": 0.9, "beta2_power": 0.99, "epsilon": 1e-2, "rho": 0.75,
            "momentum": 0.5, "l1": 0.01, "l2": 0.02, "l2_shrinkage": 0.03, "lr_power": -0.5}
-# Those that neither compare nor take signs work on complex numbers too.
-ALSO_COMPLEX = ("GradientDescent", "Momentum", "KerasMomentum", "Adam", "Adagrad", "AdagradV2", "RMSProp", "CenteredRMSProp", "Adadelta")
-ONLY_REAL = ("AdagradDA", "Ftrl", "FtrlV2", "ProximalGradientDescent", "ProximalAdagrad")
+OPTIMIZERS = ("GradientDescent", "Momentum", "KerasMomentum", "Adam", "Adagrad", "AdagradV2", "RMSProp", "CenteredRMSProp", "Adadelta",
+              "AdagradDA", "Ftrl", "FtrlV2", "ProximalGradientDescent", "ProximalAdagrad")
 DENSE_ONLY = ("GradientDescent", "Adam")
 
 
@@ -40,7 +41,7 @@ def apply_steps(op: str, dtype: str, pool: Pool, number: int, **attrs: Any) -> l
         elif name == "indices":
             arguments[name] = constant(np.array([1, 5, 1, 0], np.int64 if number % 2 else np.int32))
         elif name == "global_step":
-            arguments[name] = constant(np.int64(3))
+            arguments[name] = constant(3, np.int64)
         else:
             arguments[name] = constant(np.asarray(SCALARS[name]).astype(tf.as_dtype(dtype).as_numpy_dtype))
     step = op_def_library._apply_op_helper(op, **arguments)[2]
@@ -51,12 +52,12 @@ def apply_steps(op: str, dtype: str, pool: Pool, number: int, **attrs: Any) -> l
 def optimizers(prefix: str) -> Callable[[Pool], list[Any]]:
     def build(pool: Pool) -> list[Any]:
         steps: list[Any] = []
-        for name in ALSO_COMPLEX + ONLY_REAL:
+        for name in OPTIMIZERS:
             op = prefix + name
             if ("Sparse" in prefix and name in DENSE_ONLY) or op_def_registry.get(op) is None:
                 continue
             flag = next((a.name for a in op_def_registry.get(op).attr if a.name in ("use_nesterov", "update_slots", "multiply_linear_by_lr")), None)
-            for dtype in FLOATS + (COMPLEX if name in ALSO_COMPLEX else ()):
+            for dtype in filter(functools.partial(runs, op), FLOATS + COMPLEX):
                 for number, attrs in enumerate([{flag: False}, {flag: True}] if flag else [{}]):
                     steps += apply_steps(op, dtype, pool, number, **attrs)
         return steps
@@ -64,16 +65,14 @@ def optimizers(prefix: str) -> Callable[[Pool], list[Any]]:
 
 
 def wrong_updates(pool: Pool) -> list[Any]:
-    """Shapes that do not fit, variables that hold nothing."""
+    """Shapes and indices that do not fit."""
     v = v1.get_variable("v", initializer=np.ones([2, 3], np.float32), use_resource=True)
-    unset = v1.get_variable("unset", initializer=np.ones([2], np.float32), use_resource=True)
     apply = tf.raw_ops.ResourceApplyGradientDescent
     rate = constant(0.5, np.float32)
     rows = tf.raw_ops.ResourceSparseApplyProximalGradientDescent
     some = {"alpha": rate, "l1": rate, "l2": rate}
     return [v.initializer, apply(var=v.handle, alpha=rate, delta=constant(np.ones([3, 2], np.float32))),
             apply(var=v.handle, alpha=constant([0.5], np.float32), delta=constant(np.ones([2, 3], np.float32))),
-            apply(var=unset.handle, alpha=rate, delta=constant(np.ones([2], np.float32))),
             rows(var=v.handle, **some, grad=constant(np.ones([1, 3], np.float32)), indices=constant([7])),
             rows(var=v.handle, **some, grad=constant(np.ones([1, 3], np.float32)), indices=constant([0, 1])),
             rows(var=v.handle, **some, grad=constant(np.ones([1, 2], np.float32)), indices=constant([0])), tf.identity(v.read_value())]
