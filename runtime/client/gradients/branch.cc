@@ -14,8 +14,9 @@ using C = GradientContext;
 Output NothingFrom(C& c, int branch, DType type) {
   const Scope& s = c.scope();
   const Term data = c.x(0);
+  const Scope there = s.OnDevice("").ColocatedWith(data.output().op());
   const Output zeros = data.dtype() == DType::kResource
-                           ? ops::Fill(s, ops::VariableShape(s, data), ScalarConst(s, type, 0))
+                           ? ops::Fill(s, ops::VariableShape(there, data), ScalarConst(s, type, 0))
                            : ops::ZerosLike(s, data);
   const auto split = ops::Switch(s, zeros, c.x(1));
   return branch == 1 ? split.output_true : split.output_false;

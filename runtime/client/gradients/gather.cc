@@ -22,7 +22,7 @@ void Gather(C& c) { c.Set(0, RowsOf(c, c.x(1), c.ShapeOfX(0, DType::kInt64))); }
 
 // The shape of a variable, which its handle tells where the variable lives.
 Output VariableShapeOf(C& c, DType dtype) {
-  const Scope there = c.scope().ColocatedWith(c.x(0).output().op());
+  const Scope there = c.scope().OnDevice("").ColocatedWith(c.x(0).output().op());
   return ops::VariableShape(there, c.x(0), {.out_type = dtype});
 }
 
