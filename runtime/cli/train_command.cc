@@ -34,7 +34,9 @@ With neither, one process trains alone.
 The graph says what to do by its collections, as tf.compat.v1.train.Scaffold and optimizers fill them: train_op,
 global_step, variables, init_op, local_init_op, ready_op, ready_for_local_init_op, savers, summary_op or summaries,
 losses, queue_runners, table_initializer. What is missing is derived where it can be. Variables that have no device are
-spread over the parameter servers, with all that belongs to them; the rest runs in each task.
+spread over the parameter servers, with all that belongs to them; the rest runs in each task. A graph of
+SyncReplicasOptimizer is known by its queue of tokens: the chief then runs its loop. Nothing feeds placeholders: the
+graph reads its own input.
 
 When a task of the job dies, the others wait for its successor and go on; variables that were lost are restored from
 the last checkpoint.

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "runtime/graph/attr.h"
 #include "runtime/tensor/tensor.h"
+#include "runtime/train/graph_nodes.h"
 #include "runtime/train/train_graph.h"
 
 namespace tensorfleet::train {
@@ -29,33 +30,8 @@ std::string SliceSpec(const tensorflow::SaveSliceInfoDef& info) {
   return absl::StrCat(absl::StrJoin(info.full_shape(), " "), " ", absl::StrJoin(extents, ":"));
 }
 
-class Builder {
- public:
-  explicit Builder(tensorflow::GraphDef* graph) : graph_(*graph) {}
-
-  // Returns the node's name.
-  tensorflow::NodeDef* Add(const std::string& name, const char* op, const std::string& device,
-                           const std::vector<std::string>& inputs) {
-    tensorflow::NodeDef* node = graph_.add_node();
-    node->set_name(absl::StrCat(kPrefix, name));
-    node->set_op(op);
-    node->set_device(device);
-    for (const std::string& input : inputs) node->add_input(input);
-    return node;
-  }
-  std::string Const(const std::string& name, const std::string& device, const Tensor& value) {
-    tensorflow::NodeDef* node = Add(name, "Const", device, {});
-    SetAttr(node, "dtype", value.dtype());
-    SetAttr(node, "value", value);
-    return node->name();
-  }
-
- private:
-  tensorflow::GraphDef& graph_;
-};
-
 void AddShard(const Shard& shard, int i, int num_shards, const std::string& device,
-              const std::string& basename, Builder& build, std::vector<std::string>* files,
+              const std::string& basename, NodeWriter& build, std::vector<std::string>* files,
               std::vector<std::string>* saves, std::vector<std::string>* restores) {
   const auto named = [i](const char* name) { return absl::StrCat("shard_", i, "/", name); };
   const std::string names =
@@ -121,7 +97,7 @@ StatusOr<tensorflow::SaverDef> AddSaver(const std::vector<tensorflow::VariableDe
     shard.dtypes.push_back(dtype);
   }
 
-  Builder build(graph);
+  NodeWriter build(kPrefix, graph);
   const std::string first = shards.begin()->first;
   tensorflow::NodeDef* filename = build.Add("filename", "Placeholder", first, {});
   SetAttr(filename, "dtype", DType::kString);

@@ -1,8 +1,11 @@
 // Saves a checkpoint when the first session begins at a step that none was saved for, then every so
-// many steps or seconds, and at the end. A save that fails because the disk does is tried again
-// when the next is due; at the end it is an error.
+// many steps or seconds, and at the end. The first and the last hold training up; those between run
+// beside its steps, one at a time: one that is due while another runs begins when that is over. A
+// save that fails because the disk does is tried again when the next is due; at the end it is an
+// error.
 #pragma once
 
+#include "runtime/train/background_save.h"
 #include "runtime/train/basic_hooks.h"
 #include "runtime/train/saver.h"
 
@@ -10,10 +13,13 @@ namespace tensorfleet::train {
 
 class SaveCheckpoints final : public Hook {
  public:
-  // Neither the saver nor the writer (which may be null) is owned.
-  SaveCheckpoints(Saver* saver, std::string global_step, int64_t every_steps, double every_seconds,
-                  EventWriter* events, const Clock* clock)
+  // Neither the saver nor the writer (which may be null) is owned. Without a snapshot point, every
+  // save holds training up.
+  SaveCheckpoints(Saver* saver, std::optional<SnapshotPoint> point, std::string global_step,
+                  int64_t every_steps, double every_seconds, EventWriter* events,
+                  const Clock* clock)
       : saver_(saver),
+        save_(saver, std::move(point)),
         global_step_(std::move(global_step)),
         events_(events),
         cadence_(every_steps, every_seconds, clock) {}
@@ -21,11 +27,15 @@ class SaveCheckpoints final : public Hook {
   Status SessionStarted(Session& session, int64_t global_step) override;
   StatusOr<bool> StepDone(const StepResult& result) override;
   Status End(Session& session, int64_t global_step) override;
+  void SessionEnds() override;
 
  private:
+  // Saves and waits for it.
   Status Save(Session& session, int64_t step);
+  Status Take(const BackgroundSave::Result& result);
 
   Saver* const saver_;
+  BackgroundSave save_;
   const std::string global_step_;
   EventWriter* const events_;
   Cadence cadence_;

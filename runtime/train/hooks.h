@@ -27,6 +27,8 @@ class Hook {
   virtual std::vector<std::string> Fetches(int64_t global_step) { return {}; }
   // Returns whether training is to stop.
   virtual StatusOr<bool> StepDone(const StepResult& result) { return false; }
+  // The session is closed and its steps are cancelled: nothing may use it once this has returned.
+  virtual void SessionEnds() {}
   // Training ended without an error.
   virtual Status End(Session& session, int64_t global_step) { return OkStatus(); }
 };

@@ -48,6 +48,7 @@ void MonitoredSession::CloseSession() {
   if (runners_ != nullptr) runners_->Stop();
   // Cancels what the runners' threads are waiting in. A server that is gone has nothing to close.
   session_->Close().IgnoreError();
+  for (const auto& hook : hooks_) hook->SessionEnds();
   runners_.reset();
   session_.reset();
 }
@@ -61,20 +62,43 @@ Status MonitoredSession::TryOpen() {
       TFLEET_ASSIGN_OR_RETURN(checkpoint, options_.latest_checkpoint());
     }
     TFLEET_RETURN_IF_ERROR(PrepareAsChief(*options_.graph, checkpoint, *session_));
+    TFLEET_RETURN_IF_ERROR(BeginSyncLoop());
   } else {
     CancellationManager never;
     TFLEET_RETURN_IF_ERROR(WaitForChief(
         *options_.graph, options_.stop != nullptr ? options_.stop : &never, *session_));
   }
   TFLEET_ASSIGN_OR_RETURN(global_step_, ReadGlobalStep(options_.graph->global_step, *session_));
-  if (!options_.graph->queue_runners.empty()) {
-    runners_ = std::make_unique<QueueRunners>(options_.graph->queue_runners, session_.get());
-  }
+  StartQueueRunners();
   for (const auto& hook : hooks_) {
     TFLEET_RETURN_IF_ERROR(hook->SessionStarted(*session_, global_step_));
   }
   is_open_ = true;
   return OkStatus();
+}
+
+Status MonitoredSession::BeginSyncLoop() {
+  if (!options_.graph->sync) return OkStatus();
+  const SyncLoop& loop = *options_.graph->sync;
+  StepRequest begin;
+  begin.targets = loop.begin;
+  begin.fetches = {loop.tokens_left};
+  TFLEET_ASSIGN_OR_RETURN(const std::vector<Tensor> left, session_->Run(begin));
+  // Workers that were held up when the last session broke off go on with what it left them.
+  if (left[0].scalar<int32_t>() > 0) return OkStatus();
+  StepRequest add;
+  add.targets = {loop.add_tokens};
+  return session_->Run(add).status();
+}
+
+void MonitoredSession::StartQueueRunners() {
+  std::vector<tensorflow::QueueRunnerDef> runners = options_.graph->queue_runners;
+  if (options_.is_chief && options_.graph->sync) runners.push_back(options_.graph->sync->runner);
+  if (runners.empty()) return;
+  // A step may wait for what a runner would have brought, on a server that is well: only the end of
+  // the session ends it.
+  runners_ = std::make_unique<QueueRunners>(
+      runners, session_.get(), [session = session_.get()] { session->Close().IgnoreError(); });
 }
 
 Status MonitoredSession::Recover(const Status& why) {

@@ -64,6 +64,8 @@ class MonitoredSession {
  private:
   Status KeepOpening();
   Status TryOpen();
+  Status BeginSyncLoop();
+  void StartQueueRunners();
   Status TryStep(const Feeds& feeds);
   Status RunHooks(const std::vector<std::vector<std::string>>& asked,
                   const std::vector<std::string>& fetches, const std::vector<Tensor>& values);

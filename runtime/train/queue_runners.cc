@@ -6,8 +6,9 @@
 
 namespace tensorfleet::train {
 
-QueueRunners::QueueRunners(const std::vector<tensorflow::QueueRunnerDef>& runners, Session* session)
-    : session_(session) {
+QueueRunners::QueueRunners(const std::vector<tensorflow::QueueRunnerDef>& runners, Session* session,
+                           std::function<void()> on_error)
+    : session_(session), on_error_(std::move(on_error)) {
   for (const tensorflow::QueueRunnerDef& def : runners) {
     runners_.push_back(std::make_unique<Runner>());
     Runner* const runner = runners_.back().get();
@@ -56,6 +57,7 @@ void QueueRunners::Fail(const Status& status) {
     status_ = status;
   }
   for (const auto& runner : runners_) Run(runner->def.cancel_op_name());
+  if (on_error_ != nullptr) on_error_();
 }
 
 void QueueRunners::Fill(Runner* runner, const std::string& enqueue_op) {

@@ -2,6 +2,7 @@
 // in a loop until the input ends, then the queue is closed. One object for one session.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -15,8 +16,10 @@ namespace tensorfleet::train {
 
 class QueueRunners {
  public:
-  // Starts the threads. The session must outlive them.
-  QueueRunners(const std::vector<tensorflow::QueueRunnerDef>& runners, Session* session);
+  // Starts the threads. The session must outlive them. `on_error` is called on one of them when
+  // status() is no longer OK.
+  QueueRunners(const std::vector<tensorflow::QueueRunnerDef>& runners, Session* session,
+               std::function<void()> on_error = nullptr);
   // Waits for the threads: stop them first, by Stop or by closing the session.
   ~QueueRunners();
   QueueRunners(const QueueRunners&) = delete;
@@ -39,6 +42,7 @@ class QueueRunners {
   void Run(const std::string& target);
 
   Session* const session_;
+  const std::function<void()> on_error_;
   std::vector<std::unique_ptr<Runner>> runners_;
   mutable Mutex mu_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;

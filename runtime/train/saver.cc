@@ -73,10 +73,10 @@ std::vector<std::string> Saver::DropOld() {
   return dropped;
 }
 
-StatusOr<std::string> Saver::Save(Session& session, int64_t step) {
+StatusOr<std::string> Saver::Save(Session& session, int64_t step, StepRequest with) {
   const std::string prefix =
       JoinPath(options_.directory, absl::StrCat(options_.basename, "-", step));
-  StepRequest save;
+  StepRequest save = std::move(with);
   save.feeds.emplace_back(def_.filename_tensor_name(), Tensor::Scalar<std::string>(prefix));
   save.fetches.push_back(def_.save_tensor_name());
   TFLEET_RETURN_IF_ERROR(session.Run(save).status());

@@ -30,8 +30,9 @@ class Saver {
   // making the directory.
   static StatusOr<Saver> Open(tensorflow::SaverDef def, SaverOptions options);
 
-  // Writes a checkpoint for this step and deletes what is too old. Returns its prefix.
-  StatusOr<std::string> Save(Session& session, int64_t step);
+  // Writes a checkpoint for this step and deletes what is too old. Returns its prefix. `with`: what
+  // the step that saves is to feed and run besides.
+  StatusOr<std::string> Save(Session& session, int64_t step, StepRequest with = {});
 
   // The latest checkpoint's prefix, written by this process or before it.
   std::optional<std::string> latest() const;

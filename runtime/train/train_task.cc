@@ -1,5 +1,6 @@
 #include "runtime/train/train_task.h"
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "runtime/train/basic_hooks.h"
 #include "runtime/train/checkpoint_hook.h"
 #include "runtime/train/cluster_role.h"
+#include "runtime/train/graph_nodes.h"
 #include "runtime/train/saver.h"
 
 namespace tensorfleet::train {
@@ -22,6 +24,9 @@ namespace {
 constexpr char kFinished[] = "the job has finished";
 constexpr auto kDrainTimeout = std::chrono::seconds(5);
 constexpr auto kStepsMayFinish = std::chrono::seconds(5);
+// What a worker still does once the job has finished is of no use to anybody, and a synchronous one
+// waits for a token that nobody hands out.
+constexpr auto kLastStep = std::chrono::seconds(1);
 
 std::string OwnTask(const TrainOptions& options) {
   return DeviceName::Task(options.server.job, options.server.task).TaskString();
@@ -51,10 +56,33 @@ void LogPlacement(const TrainGraph& graph) {
   }
 }
 
+// What a step needs and nobody feeds. Found before servers are waited for and variables restored.
+Status CheckFeeds(const TrainGraph& graph, const TrainOptions& options) {
+  if (options.next_batch != nullptr) return OkStatus();
+  std::vector<std::string> run = graph.train_ops;
+  run.insert(run.end(), {graph.global_step, graph.loss});
+  if (!options.checkpoint_dir.empty() && options.summary_steps > 0) {
+    run.insert(run.end(), graph.summaries.begin(), graph.summaries.end());
+  }
+  const auto behind = NodesBehind(graph.graph, run);
+  for (const auto& node : graph.graph.node()) {
+    const bool is_fed = node.op() == "Placeholder" || node.op() == "PlaceholderV2";
+    if (!is_fed || !behind.contains(node.name())) continue;
+    return InvalidArgument(
+        "a training step needs the placeholder '", node.name(),
+        "', and nothing feeds it: let the graph read its own input before the export (queues with "
+        "queue runners, constants, random numbers; tf.compat.v1.placeholder_with_default where "
+        "there is a default), or train it by a program that gives TrainOptions::next_batch");
+  }
+  return OkStatus();
+}
+
 // The graph as this task runs it.
-StatusOr<TrainGraph> ReplicaGraph(const tensorflow::MetaGraphDef& meta,
-                                  const TrainOptions& options) {
+StatusOr<TrainGraph> ReplicaGraph(const tensorflow::MetaGraphDef& meta, const TrainOptions& options,
+                                  bool is_chief) {
   TFLEET_ASSIGN_OR_RETURN(TrainGraph graph, TrainGraphFrom(meta, options.graph));
+  TFLEET_RETURN_IF_ERROR(FindSyncLoop(&graph));
+  TFLEET_RETURN_IF_ERROR(CheckFeeds(graph, options));
   ReplicaPlacement placement;
   placement.own_task = OwnTask(options);
   TFLEET_ASSIGN_OR_RETURN(placement.state_tasks, StateTasks(options.server.cluster));
@@ -66,6 +94,10 @@ StatusOr<TrainGraph> ReplicaGraph(const tensorflow::MetaGraphDef& meta,
   TFLEET_RETURN_IF_ERROR(PlaceReplica(placement, &graph.graph));
   if (graph.saver.save_tensor_name().empty() && !options.checkpoint_dir.empty()) {
     TFLEET_ASSIGN_OR_RETURN(graph.saver, AddSaver(graph.variables, &graph.graph));
+  }
+  if (is_chief && !options.checkpoint_dir.empty()) {
+    TFLEET_ASSIGN_OR_RETURN(graph.snapshot,
+                            AddSnapshotPoint(graph.saver, placement.own_task, &graph.graph));
   }
   return graph;
 }
@@ -111,7 +143,10 @@ class Breaker {
     if (token_ < 0) woken_.Notify();
     thread_ = std::thread([=] {
       woken_.Wait();
-      if (ended_.WaitFor(session->is_open() ? grace : std::chrono::milliseconds(0))) return;
+      auto time = session->is_open() ? grace : std::chrono::milliseconds(0);
+      if (IsJobFinished(stop->status()))
+        time = std::min<std::chrono::milliseconds>(time, kLastStep);
+      if (ended_.WaitFor(time)) return;
       server->Stop(std::chrono::milliseconds(0));
     });
   }
@@ -138,7 +173,7 @@ class Trainer {
       : meta_(meta), options_(options), is_chief_(is_chief), stop_(stop) {}
 
   Status Run() {
-    TFLEET_ASSIGN_OR_RETURN(graph_, ReplicaGraph(meta_, options_));
+    TFLEET_ASSIGN_OR_RETURN(graph_, ReplicaGraph(meta_, options_, is_chief_));
     TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Server> server,
                             StartServer(options_, stop_));
     if (is_chief_) {
@@ -198,7 +233,7 @@ class Trainer {
     }
     if (saver_ != nullptr) {
       hooks.push_back(std::make_unique<SaveCheckpoints>(
-          saver_.get(), graph_.global_step, options_.save_steps,
+          saver_.get(), graph_.snapshot, graph_.global_step, options_.save_steps,
           options_.save_steps > 0 ? 0 : options_.save_seconds, events_.get(), options_.clock));
     }
     return hooks;
@@ -264,7 +299,7 @@ void WaitUntilCancelled(CancellationManager* stop) {
 Status Serve(const TrainOptions& options, CancellationManager* stop) {
   TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Server> server, StartServer(options, stop));
   WaitUntilCancelled(stop);
-  server->Stop(kStepsMayFinish);
+  server->Stop(std::min<std::chrono::milliseconds>(options.grace, kStepsMayFinish));
   return IsJobFinished(stop->status()) ? OkStatus() : stop->status();
 }
 

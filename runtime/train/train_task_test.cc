@@ -14,6 +14,7 @@
 #include "runtime/train/model_description.h"
 #include "runtime/train/testing/counting_model.h"
 #include "runtime/train/testing/job.h"
+#include "runtime/train/testing/sync_model.h"
 
 namespace tensorfleet::train {
 namespace {
@@ -28,6 +29,7 @@ class TrainTask : public ::testing::Test {
     options.checkpoint_dir = scratch_.path();
     options.max_steps = max_steps;
     options.save_steps = 5;
+    options.grace = std::chrono::milliseconds(500);
     return options;
   }
   // "" while there is no checkpoint.
@@ -47,6 +49,14 @@ class TrainTask : public ::testing::Test {
     if (!reader.ok()) return std::string(reader.status().message());
     const auto value = (*reader)->Read(name);
     return value.ok() ? value->ToString() : std::string(value.status().message());
+  }
+  double Number(const std::string& name) {
+    const auto reader = CheckpointReader::Open(FileSystem::Local(), Latest());
+    if (!reader.ok()) return NAN;
+    const StatusOr<Tensor> value = (*reader)->Read(name);
+    if (!value.ok()) return NAN;
+    return value->dtype() == DType::kInt64 ? static_cast<double>(value->scalar<int64_t>())
+                                           : value->scalar<float>();
   }
   ScratchDir scratch_;
 };
@@ -122,6 +132,72 @@ TEST_F(TrainTask, ARestartedChiefGoesOnWithWhatTheServersHold) {
   TaskThread chief(cluster, "chief", 0, CountingModel(), Options(held + 10));
   EXPECT_EQ(chief.Wait(), OkStatus());
   EXPECT_EQ(Saved("w"), absl::StrCat("float [2]: ", held + 10, " ", held + 10));
+}
+
+TEST_F(TrainTask, SynchronousReplicasOnSeveralServersApplyEachStepOnce) {
+  // Two gradients make a step, the third worker is the spare one.
+  const tensorflow::MetaGraphDef model =
+      SyncModel({.replicas_to_aggregate = 2, .total_replicas = 3});
+  const ClusterSpec cluster = LocalCluster({{"chief", 1}, {"ps", 2}, {"worker", 2}});
+  TaskThread ps0(cluster, "ps", 0, {}, {}), ps1(cluster, "ps", 1, {}, {});
+  TaskThread worker0(cluster, "worker", 0, model, Options(0));
+  TaskThread worker1(cluster, "worker", 1, model, Options(0));
+  TaskThread chief(cluster, "chief", 0, model, Options(30));
+  EXPECT_EQ(chief.Wait(), OkStatus());
+  EXPECT_EQ(worker0.Wait(), OkStatus());
+  EXPECT_EQ(worker1.Wait(), OkStatus());
+  // The others go on while the last checkpoint is taken, which is of two servers: the two numbers
+  // in it are not of exactly the same moment.
+  const double step = Number("global_step"), w = Number("w");
+  EXPECT_GE(step, 30);
+  EXPECT_NEAR(w, -step, 5);
+}
+
+TEST_F(TrainTask, SynchronousReplicasGoOnAfterAServerIsLost) {
+  const tensorflow::MetaGraphDef model = SyncModel({.replicas_to_aggregate = 2});
+  // w and its accumulator are on one server, the step counter and the tokens on the other.
+  for (const int lost : {0, 1}) {
+    const ClusterSpec cluster = LocalCluster({{"chief", 1}, {"ps", 2}, {"worker", 1}});
+    std::unique_ptr<TaskThread> ps[2];
+    for (int i : {0, 1}) {
+      ps[i] =
+          std::make_unique<TaskThread>(cluster, "ps", i, tensorflow::MetaGraphDef(), Options(0));
+    }
+    TaskThread worker(cluster, "worker", 0, model, Options(0));
+    TaskThread chief(cluster, "chief", 0, model, Options(100000));
+    const int64_t before = std::max<int64_t>(0, StepOfCheckpoint(Latest()));
+    ASSERT_TRUE(HasReached(before + 10));
+    ps[lost]->Stop(Cancelled("killed"));
+    ps[lost].reset();
+    const int64_t lost_at = StepOfCheckpoint(Latest());
+    ps[lost] =
+        std::make_unique<TaskThread>(cluster, "ps", lost, tensorflow::MetaGraphDef(), Options(0));
+    EXPECT_TRUE(HasReached(lost_at + 20)) << "without ps " << lost;
+    chief.Stop(Cancelled("enough"));
+    EXPECT_EQ(chief.Wait().code(), absl::StatusCode::kCancelled);
+  }
+}
+
+TEST_F(TrainTask, APlaceholderThatNobodyFeedsIsRefusedAtOnce) {
+  tensorflow::MetaGraphDef meta = CountingModel();
+  Scope root;
+  ASSERT_TRUE(root.Import(meta.graph_def()).ok());
+  const Output images = ops::Placeholder(root.Named("images"), DType::kFloat);
+  const Operation look = ops::Print(root.Named("look"), images, {}).op();
+  *meta.mutable_graph_def() = *root.ToGraphDef();
+  TrainOptions options = Options(10);
+  options.graph.train_ops = {"train", look.name()};
+  // There is no parameter server: it does not come to looking for one.
+  const ClusterSpec cluster = LocalCluster({{"chief", 1}, {"ps", 1}});
+  TaskThread chief(cluster, "chief", 0, meta, options);
+  const Status status = chief.Wait();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(status.message(), HasSubstr("the placeholder 'images'"));
+  EXPECT_THAT(status.message(), HasSubstr("placeholder_with_default"));
+
+  options.next_batch = [] { return MonitoredSession::Feeds{{"images:0", Tensor::Scalar(1.0f)}}; };
+  TaskThread fed(LocalCluster({{"local", 1}}), "local", 0, meta, options);
+  EXPECT_EQ(fed.Wait(), OkStatus());
 }
 
 TEST_F(TrainTask, ANanLossEndsTheTrainingWithAnErrorThatNamesIt) {
