@@ -189,12 +189,13 @@ class Cache final : public ObjectSink {
 
   void Put(const Ptr& object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     const auto it = objects_.find(KeyOf(*object));
-    if (it != objects_.end()) Remove(Ptr(*it));
+    if (it != objects_.end()) Remove(*it);
     objects_.insert(object);
     groups_[GroupKey(Traits::Namespace(*object), Traits::Group(*object))].push_back(object);
   }
 
-  void Remove(const Ptr& object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+  // By value: a reference to the set's own element would not outlive its removal.
+  void Remove(Ptr object) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
     objects_.erase(object);
     const auto group = groups_.find(GroupKey(Traits::Namespace(*object), Traits::Group(*object)));
     if (group == groups_.end()) return;
