@@ -112,11 +112,23 @@ void RemoteWorker::CleanupAll(const CallOptions& options,
 
 void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
                               RecvTensorResult* result, Done done) {
-  StartCall(channel_, queue_, "/tensorflow.WorkerService/RecvTensor", EncodeRecvTensor(args),
-            options,
-            [result, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
-              done(status.ok() ? DecodeRecvTensorResponse(bytes, result) : status);
-            });
+  RecvTensorArgs asked = args;
+  asked.max_piece_bytes = kPieceBytes;
+  StartCall(
+      channel_, queue_, "/tensorflow.WorkerService/RecvTensor", EncodeRecvTensor(asked), options,
+      [this, options, result, done = std::move(done)](Status status, grpc::ByteBuffer* bytes) {
+        IncomingTensor incoming;
+        if (status.ok()) status = DecodeRecvTensorResponse(bytes, result, &incoming);
+        if (!status.ok() || !incoming.tensor.is_valid()) {
+          done(std::move(status));
+          return;
+        }
+        FetchRest(channel_, queue_, options, std::move(incoming),
+                  [result, done](StatusOr<Tensor> tensor) {
+                    if (tensor.ok()) result->tensor = *std::move(tensor);
+                    done(tensor.status());
+                  });
+      });
 }
 
 void RemoteWorker::Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,

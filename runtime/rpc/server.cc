@@ -33,6 +33,7 @@ struct Server::State {
   ServerOptions options;
   std::string target;
   int port = 0;
+  OutgoingTensors outgoing;
   TimerQueue timers;
   std::unique_ptr<PollSet> polls;
   std::unique_ptr<GrpcPeers> peers;
@@ -40,7 +41,8 @@ struct Server::State {
   std::unique_ptr<Worker> worker;
   std::unique_ptr<Master> master;
   Health health;
-  std::unique_ptr<RawService> master_service, worker_service, health_service, control_service;
+  std::unique_ptr<RawService> master_service, worker_service, health_service, control_service,
+      transfer_service;
   std::unique_ptr<StreamMethods> streams;
   std::unique_ptr<grpc::Server> server;
   bool is_stopped = false;
@@ -60,6 +62,8 @@ constexpr auto kHangUpTime = std::chrono::milliseconds(100);
 // Memory that was of no use for so long goes back to the system.
 constexpr auto kTidyPeriod = std::chrono::seconds(2);
 constexpr int kIdleRounds = 3;
+// Whoever wanted a tensor and has not read of it for so long is gone.
+constexpr auto kReaderPatience = std::chrono::seconds(30);
 
 std::string ListenAddress(const ServerOptions& options) {
   if (!options.bind.empty()) return options.bind;
@@ -94,7 +98,9 @@ void SetLimits(grpc::ServerBuilder* builder) {
 }  // namespace
 
 void Server::State::KeepMemoryTidy(int64_t rpcs_before, int idle_rounds) {
-  BlockCache::Process().ReleaseFreedBefore(std::chrono::steady_clock::now() - kTidyPeriod);
+  const auto now = std::chrono::steady_clock::now();
+  outgoing.ForgetUnreadSince(now - kReaderPatience);
+  BlockCache::Process().ReleaseFreedBefore(now - kTidyPeriod);
   const int64_t rpcs = ServerMetrics().rpcs.load(std::memory_order_relaxed);
   idle_rounds = rpcs == rpcs_before ? idle_rounds + 1 : 0;
   if (idle_rounds == kIdleRounds) ::malloc_trim(0);
@@ -138,11 +144,13 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.master = std::make_unique<Master>(std::move(master));
 
   s.master_service = MakeMasterService(s.master.get(), &s.polls);
-  s.worker_service = MakeWorkerService(s.worker.get(), &s.polls);
+  s.worker_service = MakeWorkerService(s.worker.get(), &s.polls, &s.outgoing);
   builder.RegisterService(s.master_service.get());
   builder.RegisterService(s.worker_service.get());
   s.control_service = MakeControlService(s.worker->task(), s.options.on_drain);
   builder.RegisterService(s.control_service.get());
+  s.transfer_service = MakeTransferService(&s.outgoing);
+  builder.RegisterService(s.transfer_service.get());
   s.health_service = MakeHealthService(&s.health);
   s.streams = std::make_unique<StreamMethods>(&s.health);
   builder.RegisterService(s.health_service.get());
@@ -160,6 +168,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.master_service->Start(server_queue);
   s.worker_service->Start(server_queue);
   s.control_service->Start(server_queue);
+  s.transfer_service->Start(server_queue);
   s.health_service->Start(server_queue);
   s.streams->Start(server_queue);
   s.target = absl::StrCat("grpc://localhost:", s.port);
@@ -173,8 +182,12 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
 void Server::WaitForCalls(const State& s, std::chrono::milliseconds most) {
   const auto now = std::chrono::steady_clock::now;
   const auto end = now() + most;
-  while (now() < end &&
-         s.master_service->calls_under_way() + s.worker_service->calls_under_way() > 0) {
+  const auto is_busy = [&s] {
+    return s.master_service->calls_under_way() + s.worker_service->calls_under_way() +
+               s.transfer_service->calls_under_way() >
+           0;
+  };
+  while (now() < end && (is_busy() || s.outgoing.size() > 0)) {
     std::this_thread::sleep_for(kDrainPollPeriod);
   }
 }

@@ -1,10 +1,13 @@
 #include "runtime/rpc/server.h"
 
 #include <gmock/gmock.h>
+#include <grpc/grpc.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 #include <gtest/gtest.h>
+
+#include <cstring>
 
 #include "runtime/base/mutex.h"
 #include "runtime/kernels/cpu/all.h"
@@ -20,6 +23,13 @@ namespace {
 using ::testing::HasSubstr;
 
 constexpr std::chrono::seconds kTimeout(10);
+
+// gRPC stays up between the tests: its end waits, up to ten seconds, for what it frees elsewhere.
+class GrpcStays final : public ::testing::Environment {
+ public:
+  void SetUp() override { grpc_init(); }
+};
+const auto* const kGrpcStays = ::testing::AddGlobalTestEnvironment(new GrpcStays);
 
 StatusOr<std::unique_ptr<Server>> StartServer() {
   ServerOptions options;
@@ -71,6 +81,47 @@ TEST(Server, ThatGoesDownTellsThoseWhoWaitThatItIsUnavailable) {
   ASSERT_TRUE(answered.WaitFor(kTimeout));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("/job:ps/replica:0/task:0 is shutting down"));
+}
+
+TEST(Server, HandsOverALargeTensorInPieces) {
+  const auto server = *StartServer();
+  Peer peer(*server);
+  const DeviceAttributes device = DeviceOf(&peer);
+  const std::string key = MakeRendezvousKey(device.name, device.incarnation, device.name, "large");
+  constexpr int64_t kElements = 3'333'333;  // 26 MB, not a whole number of pieces
+  Tensor sent = *Tensor::Allocate(DType::kInt64, Shape({kElements}));
+  for (int64_t i = 0; i < kElements; ++i) sent.mutable_values<int64_t>()[i] = i;
+
+  Notification registered, ran, received;
+  RegisterGraphArgs graph;
+  graph.create_worker_session_called = false;
+  RunGraphArgs run;
+  run.create_worker_session_called = false;
+  run.step_id = 1;
+  run.sends.push_back({key, sent});
+  peer.worker->RegisterGraph({}, std::move(graph), [&](const StatusOr<std::string>& handle) {
+    run.graph_handle = handle.value_or("");
+    registered.Notify();
+  });
+  ASSERT_TRUE(registered.WaitFor(kTimeout));
+  Status status;
+  RunGraphResult result;
+  peer.worker->RunGraph({}, &run, &result, [&](const Status& answer) {
+    status = answer;
+    ran.Notify();
+  });
+  ASSERT_TRUE(ran.WaitFor(kTimeout));
+  ASSERT_EQ(status, OkStatus());
+  RecvTensorResult got;
+  peer.worker->RecvTensor({}, {/*step_id=*/1, /*request_id=*/2, key}, &got,
+                          [&](const Status& answer) {
+                            status = answer;
+                            received.Notify();
+                          });
+  ASSERT_TRUE(received.WaitFor(kTimeout));
+  ASSERT_EQ(status, OkStatus());
+  ASSERT_EQ(got.tensor.num_elements(), kElements);
+  EXPECT_EQ(std::memcmp(got.tensor.raw(), sent.raw(), sent.bytes()), 0);
 }
 
 TEST(Server, ThatHangsUpWithoutAnAnswerIsUnavailableToo) {

@@ -61,6 +61,13 @@ void WireReader::String(std::string* out) {
   if (Length(&length)) ok_ = in_.ReadString(out, length);
 }
 
+void WireReader::BytesInto(void* out, size_t capacity, size_t* size) {
+  int length = 0;
+  if (!Length(&length)) return;
+  ok_ = static_cast<size_t>(length) <= capacity && in_.ReadRaw(out, length);
+  *size = static_cast<size_t>(length);
+}
+
 void WireReader::Varint(int64_t* out) {
   uint64_t value = 0;
   ok_ = ok_ && (tag_ & 7) == WireFormatLite::WIRETYPE_VARINT && in_.ReadVarint64(&value);

@@ -44,6 +44,8 @@ class WireReader {
   void Bool(bool* out);
   void Message(google::protobuf::MessageLite* out);
   void Skip();
+  // Bytes, copied to `out`; more than `capacity` are malformed.
+  void BytesInto(void* out, size_t capacity, size_t* size);
   // A TensorProto. Errors of the tensor itself (not of the framing) are kept in `*error`, the first
   // one counts.
   void ReadTensor(Tensor* out, Status* error);

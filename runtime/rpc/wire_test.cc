@@ -90,7 +90,9 @@ TEST(Wire, TypedFieldsAndOddOrdersAreLeftToProtobuf) {
   *response.mutable_tensor() = proto;
   grpc::ByteBuffer bytes = BufferOf(response.SerializeAsString());
   RecvTensorResult result;
-  ASSERT_TRUE(DecodeRecvTensorResponse(&bytes, &result).ok());
+  IncomingTensor incoming;
+  ASSERT_TRUE(DecodeRecvTensorResponse(&bytes, &result, &incoming).ok());
+  EXPECT_FALSE(incoming.tensor.is_valid());
   EXPECT_EQ(result.tensor.values<int64_t>()[2999], 2999000);
 }
 

@@ -128,6 +128,16 @@ void WireWriter::TensorMessage(int field, EncodedTensor tensor) {
   Content(std::move(tensor));
 }
 
+void WireWriter::TensorBytes(int field, const Tensor& tensor, size_t offset, size_t size) {
+  Tag(field, kLengthDelimited);
+  RawVarint(size);
+  Flush();
+  size_ += size;
+  auto* kept = new Tensor(tensor);
+  slices_.emplace_back(static_cast<char*>(kept->mutable_raw()) + offset, size, &ReleaseTensor,
+                       kept);
+}
+
 void WireWriter::NamedTensorMessage(int field, absl::string_view name, EncodedTensor tensor) {
   Tag(field, kLengthDelimited);
   const size_t tensor_size = tensor.size();

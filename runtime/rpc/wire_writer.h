@@ -37,6 +37,8 @@ class WireWriter {
   void BytesOrEmpty(int field, absl::string_view value);
   void Message(int field, const google::protobuf::MessageLite& message);
   void TensorMessage(int field, EncodedTensor tensor);
+  // Some of the raw content of a tensor of plain data.
+  void TensorBytes(int field, const Tensor& tensor, size_t offset, size_t size);
   // A NamedTensorProto.
   void NamedTensorMessage(int field, absl::string_view name, EncodedTensor tensor);
 

@@ -1,9 +1,21 @@
 #include "runtime/rpc/worker_codec.h"
 
+#include <algorithm>
+
 #include "runtime/rpc/wire_reader.h"
 #include "runtime/rpc/wire_writer.h"
 
 namespace tensorfleet::rpc {
+namespace {
+
+// Ours, outside TensorFlow's numbers. Others skip them.
+constexpr int kStepIsOverField = 1001;     // RunGraphResponse; RunGraphResult::step_is_over
+constexpr int kMaxPieceBytesField = 1001;  // RecvTensorRequest; RecvTensorArgs::max_piece_bytes
+// RecvTensorResponse of a tensor in pieces: a TensorProto without content, the first bytes, and
+// the ticket for the others.
+constexpr int kHeadField = 1001, kFirstPieceField = 1002, kTicketField = 1003;
+
+}  // namespace
 
 Status DecodeRunGraph(grpc::ByteBuffer* request, RunGraphArgs* args, bool* errors_in_body) {
   WireReader reader(request);
@@ -55,11 +67,6 @@ Status DecodeRunGraph(grpc::ByteBuffer* request, RunGraphArgs* args, bool* error
   return Prefixed("Invalid TensorProto in send: ", error);
 }
 
-namespace {
-// Ours, outside TensorFlow's numbers: RunGraphResult::step_is_over. Others skip it.
-constexpr int kStepIsOverField = 1001;
-}  // namespace
-
 StatusOr<grpc::ByteBuffer> EncodeRunGraphResponse(const RunGraphResult& result) {
   WireWriter writer;
   for (const NamedTensor& recv : result.recvs) {
@@ -96,6 +103,9 @@ Status DecodeRecvTensor(grpc::ByteBuffer* request, RecvTensorArgs* args) {
       case 7:
         reader.Varint(&args->request_id);
         break;
+      case kMaxPieceBytesField:
+        reader.Varint(&args->max_piece_bytes);
+        break;
       default:
         reader.Skip();
     }
@@ -103,7 +113,9 @@ Status DecodeRecvTensor(grpc::ByteBuffer* request, RecvTensorArgs* args) {
   return reader.ok() ? OkStatus() : Internal("Unable to parse request");
 }
 
-StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& result) {
+StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& result,
+                                                    int64_t max_piece_bytes,
+                                                    OutgoingTensors* outgoing) {
   WireWriter writer;
   writer.Varint(2, result.is_dead ? 1 : 0);
   writer.Varint(3, static_cast<uint64_t>(result.send_start_micros));
@@ -111,6 +123,16 @@ StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& resu
   Tensor value = result.tensor;
   if (!value.is_valid()) {
     TFLEET_ASSIGN_OR_RETURN(value, Tensor::Allocate(DType::kFloat, Shape({0})));
+  }
+  const auto piece = static_cast<size_t>(std::max<int64_t>(max_piece_bytes, 0));
+  if (piece > 0 && IsPlainData(value.dtype()) && value.bytes() / 3 > piece / 2) {
+    tensorflow::TensorProto head;
+    head.set_dtype(static_cast<tensorflow::DataType>(value.dtype()));
+    value.shape().ToProto(head.mutable_tensor_shape());
+    writer.Message(kHeadField, head);
+    writer.TensorBytes(kFirstPieceField, value, 0, piece);
+    writer.Varint(kTicketField, outgoing->Add(value, piece));
+    return writer.Finish();
   }
   TFLEET_ASSIGN_OR_RETURN(EncodedTensor tensor, EncodeTensor(value));
   writer.TensorMessage(1, std::move(tensor));
@@ -174,15 +196,31 @@ Status DecodeRunGraphResponse(grpc::ByteBuffer* response, RunGraphResult* result
   return error;
 }
 
+namespace {
+
+Status BadPieces() { return Internal("the peer's tensor in pieces makes no sense"); }
+
+Status AllocateFor(const tensorflow::TensorProto& head, Tensor* out) {
+  const auto dtype = static_cast<DType>(static_cast<int>(head.dtype()));
+  if (!IsValidDType(head.dtype()) || IsRef(dtype) || !IsPlainData(dtype)) return BadPieces();
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, Shape::FromProto(head.tensor_shape()));
+  TFLEET_ASSIGN_OR_RETURN(*out, Tensor::Allocate(dtype, shape));
+  return OkStatus();
+}
+
+}  // namespace
+
 grpc::ByteBuffer EncodeRecvTensor(const RecvTensorArgs& args) {
   WireWriter writer;
   writer.Varint(1, static_cast<uint64_t>(args.step_id));
   writer.Bytes(2, args.key);
   writer.Varint(7, static_cast<uint64_t>(args.request_id));
+  writer.Varint(kMaxPieceBytesField, static_cast<uint64_t>(args.max_piece_bytes));
   return writer.Finish();
 }
 
-Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* result) {
+Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* result,
+                                IncomingTensor* incoming) {
   WireReader reader(response);
   Status error;
   while (reader.Next()) {
@@ -196,6 +234,24 @@ Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* re
       case 3:
         reader.Varint(&result->send_start_micros);
         break;
+      case kHeadField: {
+        tensorflow::TensorProto head;
+        reader.Message(&head);
+        const Status allocated = AllocateFor(head, &incoming->tensor);
+        if (!allocated.ok()) return allocated;
+        break;
+      }
+      case kFirstPieceField:
+        if (!incoming->tensor.is_valid()) return BadPieces();
+        reader.BytesInto(incoming->tensor.mutable_raw(), incoming->tensor.bytes(),
+                         &incoming->received);
+        break;
+      case kTicketField: {
+        int64_t ticket = 0;
+        reader.Varint(&ticket);
+        incoming->ticket = static_cast<uint64_t>(ticket);
+        break;
+      }
       default:
         reader.Skip();
     }
