@@ -194,6 +194,32 @@ def case_inspect_lists_what_tensorflow_saved():
     shutil.rmtree(directory)
 
 
+def synchronous(path, aggregate, total):
+    """Each gradient of w is 1 and the rate is 1: w is minus the number of steps, whoever was part of them."""
+    with tf.Graph().as_default():
+        step = v1.train.get_or_create_global_step()
+        w = v1.get_variable("w", [], initializer=v1.zeros_initializer())
+        optimizer = v1.train.SyncReplicasOptimizer(
+            v1.train.GradientDescentOptimizer(1.0), aggregate, total, tf.train.ExponentialMovingAverage(0.5), [w])
+        optimizer.minimize(tf.identity(w), step)
+        v1.train.Scaffold().finalize()
+        v1.train.export_meta_graph(path)
+    return path
+
+
+def case_synchronous_replicas_of_an_exported_graph():
+    with tempfile.TemporaryDirectory() as directory:
+        meta = synchronous(os.path.join(directory, "sync.meta"), 2, 3)
+        with Job({"chief": 1, "worker": 2, "ps": 2}, f"--meta_graph {meta} --max_steps 60 --save_steps 20") as job:
+            codes = {task: job.exit_code(*task, seconds=60) for task in job.tasks}
+            has(set(codes.values()) == {0}, f"exit codes {codes}")
+            step, w = job.saved_step(), float(tf.train.load_variable(job.checkpoint(), "w"))
+            # Workers go on while the two servers' parts are saved.
+            has(step >= 60 and abs(step + w) <= 5, f"w is {w} after {step} steps")
+            average = float(tf.train.load_variable(job.checkpoint(), "w/ExponentialMovingAverage"))
+            has(w - 5 <= average < w + 10, f"the average of w is {average}, w {w}")
+
+
 # --- what goes wrong ------------------------------------------------------------------------------------------------
 
 def next_step_after(job, act, task="chief"):
@@ -213,6 +239,19 @@ def case_a_killed_parameter_server_gets_back_what_it_held():
         text = job.text("chief")
         has("Restoring the variables that were lost" in text, "what was restored")
         has(job.step() >= 300, "the steps that the other server still counted")
+        job.wait_for_step(job.step() + 50)
+
+
+def case_a_parameter_server_that_is_told_to_leave_may_come_back():
+    with Job({"chief": 1, "ps": 2}, digits("--save_steps 200")) as job:
+        job.wait_for_step(300)
+        ps = job.tasks["ps", 1]
+
+        def restart():
+            ps.process.send_signal(signal.SIGTERM)
+            has(launch.join(ps.process, 20) == 128 + signal.SIGTERM, "the exit code")
+            ps.start()
+        print(f"   from SIGTERM to the next step: {next_step_after(job, restart):.3f} s")
         job.wait_for_step(job.step() + 50)
 
 
@@ -250,6 +289,20 @@ def case_a_killed_worker_costs_the_others_nothing():
         has("opening another session" not in job.text("chief"), "the chief lost its session")
 
 
+def case_a_worker_waits_for_the_chief_and_says_for_what():
+    with Job({"chief": 1, "worker": 1, "ps": 1}, digits("--max_steps 50")) as job:
+        for task in job.tasks.values():
+            task.kill()
+        shutil.rmtree(job.model, ignore_errors=True)
+        before = job.text("worker").count("Waiting for the chief")
+        job.tasks["ps", 0].start()
+        job.tasks["worker", 0].start()
+        launch.wait_until(lambda: job.text("worker").count("Waiting for the chief") > before, 30, "the worker's line")
+        has(re.search(r"Waiting for the chief.*missing=.*hidden/kernel", job.text("worker")), "what it waits for")
+        job.tasks["chief", 0].start()
+        has(job.exit_code("worker") == 0, f"exit code {job.exit_code('worker')}")
+
+
 def case_a_terminated_chief_saves_and_asks_for_another_attempt():
     with Job({"chief": 1, "ps": 1}, digits("--save_secs 1000")) as job:
         job.wait_for_step(50)
@@ -272,6 +325,18 @@ def case_a_bad_graph_is_a_permanent_failure():
     with Job({"chief": 1, "ps": 1}, digits("--loss no_such_tensor")) as job:
         has(job.exit_code("chief") == 1, f"exit code {job.exit_code('chief')}")
         has("'no_such_tensor:0', which is not in the graph" in job.text("chief"), "the reason")
+
+
+def case_a_graph_that_nobody_feeds_is_a_permanent_failure():
+    with tempfile.TemporaryDirectory() as directory, tf.Graph().as_default():
+        x = v1.placeholder(tf.float32, [], name="measured")
+        w = v1.get_variable("w", [], initializer=v1.zeros_initializer())
+        v1.train.GradientDescentOptimizer(0.1).minimize(tf.square(w - x), v1.train.get_or_create_global_step())
+        v1.train.Scaffold().finalize()
+        v1.train.export_meta_graph(os.path.join(directory, "fed.meta"))
+        with Job({"chief": 1, "ps": 1}, f"--meta_graph {directory}/fed.meta") as job:
+            has(job.exit_code("chief") == 1, f"exit code {job.exit_code('chief')}")
+            has("the placeholder 'measured'" in job.text("chief"), "the reason")
 
 
 def main():
