@@ -6,7 +6,7 @@ import subprocess
 
 import yaml
 
-from .kube import get, until
+from .kube import get, kubectl, until
 
 PACKAGE = os.environ.get("E2E_CHART", "")
 RELEASE = "tensorfleet"
@@ -25,7 +25,10 @@ def helm(*args, stdin=None, timeout=120):
 
 
 def install(values=None, release=RELEASE, ns=NAMESPACE, package=None):
-    """Installs or upgrades to exactly these values, and waits until the operator is ready."""
+    """Installs or upgrades to exactly these values, and waits until the operator is ready. Its pods must meet the restricted
+    standard."""
+    kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "Namespace", "metadata": {
+        "name": ns, "labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}))
     helm("upgrade", "--install", release, package or PACKAGE, "-n", ns, "--create-namespace", "--reset-values", "--wait",
          "--timeout=90s", "-f", "-", stdin=yaml.safe_dump(values or {}))
 

@@ -1,4 +1,4 @@
-"""The example of deploy/examples/digits: six replicas read digits they have never seen, also when the chief is killed midway."""
+"""The example of deploy/examples/digits: six replicas read digits they have never seen, also when one of them is killed midway."""
 
 import pathlib
 import re
@@ -10,9 +10,13 @@ from kubeflow.training import TrainingClient
 FOLDER = str(pathlib.Path(__file__).resolve().parents[2] / "deploy/examples/digits")
 
 
-def start(ns):
-    """The example as it stands."""
-    kubectl("apply", "-n", ns, "-k", FOLDER)
+def start(ns, steps=None):
+    """The example as it stands, or with more steps."""
+    if steps is None:
+        return kubectl("apply", "-n", ns, "-k", FOLDER)
+    text = kubectl("kustomize", FOLDER)
+    assert "--max_steps=2000" in text
+    return kubectl("apply", "-n", ns, "-f", "-", stdin=text.replace("--max_steps=2000", f"--max_steps={steps}"))
 
 
 def accuracy(ns):
@@ -26,6 +30,12 @@ def accuracy(ns):
 def last_checkpoint(ns):
     """The last step of which the chief said that it is saved."""
     found = re.findall(r"Saved a checkpoint.*?step=(\d+)", jobs.logs("digits-chief-0", ns))
+    return int(found[-1]) if found else 0
+
+
+def last_step(ns):
+    """The last step that the chief reported."""
+    found = re.findall(r"Training.*?step=(\d+)", jobs.logs("digits-chief-0", ns))
     return int(found[-1]) if found else 0
 
 
@@ -55,3 +65,19 @@ def test_a_killed_chief_goes_on_from_its_checkpoint(ns):
     begun = [int(step) for step in re.findall(r"Training.*?step=(\d+)", jobs.logs("digits-chief-0", ns))]
     assert begun and min(begun) >= saved
     assert get("tfjob", "digits", ns)["status"]["restarts"] >= 1
+
+
+def test_a_killed_worker_and_then_a_killed_parameter_server_do_not_stop_it(ns):
+    start(ns, steps=8000)
+    jobs.running("digits", ns, 6, timeout=120)
+    until("it has begun to train", lambda: last_step(ns) > 0, 180)
+    for kind, name in (("Worker", "digits-worker-1"), ("PS", "digits-ps-0")):
+        old = jobs.pods("digits", ns, kind)[name]
+        processes.kill(old)
+        until(f"{name} is replaced", lambda kind=kind, name=name, old=old: jobs.pods("digits", ns, kind)
+              .get(name, old)["metadata"]["uid"] != jobs.uid(old), 60)
+        reached = last_step(ns)
+        until("training goes on", lambda reached=reached: last_step(ns) > reached, 180)
+    jobs.wait_for("digits", ns, "Succeeded", 400)
+    assert accuracy(ns) >= 0.97
+    assert get("tfjob", "digits", ns)["status"]["restarts"] >= 2

@@ -1,11 +1,15 @@
 """Every file of deploy/examples is taken by the API server and does what it is an example of."""
 
+import json
 import pathlib
+import re
+import urllib.request
 
 import pytest
 import yaml
-from harness import jobs
-from harness.kube import always, create, get, kubectl, patch, until
+from harness import jobs, processes
+from harness.forward import forwarded
+from harness.kube import KubectlError, always, create, get, kubectl, patch, until
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "deploy/examples"
 FILES = sorted(FOLDER.glob("*.yaml"))
@@ -53,11 +57,62 @@ def test_a_queued_job_starts_when_it_is_admitted(open_ns):
     jobs.running("queued", open_ns, 2)
 
 
-def test_gpus_are_asked_for(open_ns):
+def test_gpus_are_asked_for_and_had(open_ns):
     create(job_of("gpu"), open_ns)
     pods = until("its pods are made", lambda: all_of("gpu", open_ns, 3))
     limits = pods["gpu-worker-0"]["spec"]["containers"][0]["resources"]["limits"]
     assert limits["nvidia.com/gpu"] == "1"
+    processes.needs_own_cluster()
+    until("the parameter server runs", lambda: [
+        p for p in jobs.pods("gpu", open_ns, "PS").values() if p["status"]["phase"] == "Running"], 60)
+    workers = jobs.pods("gpu", open_ns, "Worker").values()
+    assert all(not p["spec"].get("nodeName") for p in workers), "there is no GPU here"
+    try:
+        node_has_gpus(2)  # says the node; the image falls back to CPUs, for its device library is empty
+        jobs.running("gpu", open_ns, 3)
+    finally:
+        kubectl("delete", "tfjob", "gpu", "-n", open_ns)
+        node_has_gpus(None)
+
+
+def node_has_gpus(count):
+    """What a device plug-in makes the kubelet report."""
+    node = get("nodes")[0]["metadata"]["name"]
+    path = "nvidia.com~1gpu"
+    patches = [{"op": "add", "path": f"/status/{field}/{path}", "value": str(count)} if count else
+               {"op": "remove", "path": f"/status/{field}/{path}"} for field in ("capacity", "allocatable")]
+    kubectl("patch", "node", node, "--subresource=status", "--type=json", "-p", json.dumps(patches))
+
+
+def test_a_job_of_tensorflows_image_trains(open_ns):
+    processes.needs_own_cluster()  # an image stands for TensorFlow's there: e2e/images
+    create(documents("tensorflow_image"), open_ns)
+    jobs.wait_for("tensorflow-image", open_ns, "Succeeded", 240)
+    assert re.search(r"^loss [0-9.e-]+ w \[", jobs.logs("tensorflow-image-chief-0", open_ns), re.M)
+
+
+def test_an_evaluator_and_tensorboard_read_what_the_chief_writes(open_ns):
+    processes.needs_own_cluster()
+    create(documents("evaluator_tensorboard"), open_ns)
+    until("a checkpoint is evaluated", lambda: "evaluated" in evaluator_log(open_ns), 180)
+    jobs.wait_for("evaluated", open_ns, "Succeeded", 180)
+    kubectl("rollout", "status", "deployment/evaluated-tensorboard", "-n", open_ns, "--timeout=120s", timeout=130)
+    with forwarded("evaluated-tensorboard", open_ns, 80, kind="service") as port:
+        def runs():
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/data/runs", timeout=10) as answer:
+                    return set(json.load(answer)) >= {"train", "eval"}
+            except OSError:
+                return False
+
+        until("TensorBoard shows both", runs, 120)
+
+
+def evaluator_log(ns):
+    try:
+        return jobs.logs("evaluated-evaluator-0", ns)
+    except KubectlError:  # not there yet
+        return ""
 
 
 def test_without_a_gang_scheduler_gang_is_an_ordinary_job(open_ns):
