@@ -18,16 +18,17 @@ buildah_() {
 # bake DOCKERFILE CONTEXT REFERENCE ARCHIVE [BUILD-ARGUMENT...]: an image, and its archive. Nothing is pulled; all times
 # are SOURCE_DATE_EPOCH, so that the same content gives the same image.
 bake() {
-  local file=$1 context=$2 reference=$3 archive=$4 arguments=() argument
+  local file=$1 context=$2 reference=$3 archive=$4 arguments=() argument fresh=()
   shift 4
   for argument; do arguments+=(--build-arg "$argument"); done
   rm -f "$archive"
+  if [ "${CACHE:-}" = no ]; then fresh=(--no-cache); fi
   if [ "$ENGINE" = buildah ]; then
-    buildah_ bud -q --pull-never --layers --format docker --isolation chroot --timestamp "$SOURCE_DATE_EPOCH" \
+    buildah_ bud -q --pull-never --layers "${fresh[@]}" --format docker --isolation chroot --timestamp "$SOURCE_DATE_EPOCH" \
       -f "$file" -t "$reference" "${arguments[@]}" "$context" >/dev/null
     buildah_ push -q "$reference" "docker-archive:$archive:$reference"
   else
-    docker buildx build -q --provenance=false --output "type=docker,rewrite-timestamp=true" \
+    docker buildx build -q "${fresh[@]}" --provenance=false --output "type=docker,rewrite-timestamp=true" \
       -f "$file" -t "$reference" "${arguments[@]}" "$context" >/dev/null
     docker save -o "$archive" "$reference"
   fi

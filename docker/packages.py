@@ -51,6 +51,8 @@ def linked_statically(build, programs, owners):
 
 def facts(names):
     """name -> (version, source package, architecture) of installed packages."""
+    if not names:
+        return {}  # dpkg-query would take that for all packages
     form = "${Package}\t${Version}\t${source:Package}\t${Architecture}\n"
     text = subprocess.run(["dpkg-query", "-W", f"-f={form}", *sorted(names)],
                           check=True, capture_output=True, text=True).stdout

@@ -99,7 +99,9 @@ def main():
     if args.certificates:
         copy("/etc/ssl/certs/ca-certificates.crt", libraries / "etc/ssl/certs/ca-certificates.crt")
         shipped.add("ca-certificates")
-    linked = packages.linked_statically(ROOT / args.build, args.program, owners) - shipped
+    # A device library that was built elsewhere says nothing of what went into it.
+    ours = [path for path in args.library if pathlib.Path(path).resolve().is_relative_to((ROOT / args.build / "lib").resolve())]
+    linked = packages.linked_statically(ROOT / args.build, args.program + ours, owners) - shipped
     for package in sorted(shipped | linked):
         copy(f"/usr/share/doc/{package}/copyright", libraries / f"usr/share/doc/{package}/copyright")
 

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """How long users wait, on the cluster of KUBECONFIG with the chart installed and the images of e2e/run loaded.
 
-    measure.py pods [COUNT]     from the submission of a 5-replica job to its last pod's creation
+    measure.py pods [COUNT]     from the submission of a 5-replica job, and from kubectl's start, to its last pod's creation
     measure.py step [COUNT]     from the submission of a training job to its first step, and where the time goes
     measure.py server PROGRAM   from exec of a server to its first accepted connection, and its memory
 """
 
 import datetime
+import json
 import re
 import socket
 import statistics
@@ -31,58 +32,94 @@ def submit(job):
     client.CustomObjectsApi().create_namespaced_custom_object("kubeflow.org", "v1", NAMESPACE, "tfjobs", job)
 
 
-def pods_of_job(count):
-    """Times at which a watch shows the five pods of each job, one job at a time."""
-    seen, changed = {}, threading.Condition()
+def apply(job):
+    kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=json.dumps(job))
 
-    def follow():
+
+class Pods:
+    """When a watch first shows each pod of the namespace made, bound to a node, and with its containers running."""
+
+    def __init__(self):
+        self._seen, self._changed = {}, threading.Condition()
+        threading.Thread(target=self._follow, daemon=True).start()
+
+    def _follow(self):
         for event in watch.Watch().stream(client.CoreV1Api().list_namespaced_pod, NAMESPACE):
-            with changed:
-                seen.setdefault(event["object"].metadata.name, time.monotonic())
-                changed.notify_all()
+            pod, now = event["object"], time.time()
+            states = pod.status.container_statuses or []
+            with self._changed:
+                seen = self._seen.setdefault(pod.metadata.name, {"made": now})
+                if pod.spec.node_name:
+                    seen.setdefault("bound", now)
+                if states and all(s.state.running or s.state.terminated for s in states):
+                    seen.setdefault("running", now)
+                self._changed.notify_all()
 
-    threading.Thread(target=follow, daemon=True).start()
-    first, last, answered = [], [], []
-    for i in range(count):
-        name = f"m{i}"
-        wanted = {f"{name}-worker-{w}" for w in range(4)} | {f"{name}-ps-0"}
-        begin = time.monotonic()
-        submit(jobs.tfjob(name, {"PS": jobs.sleeper(), "Worker": jobs.sleeper(4)}))
-        answered.append((time.monotonic() - begin) * 1000)
-        with changed:
-            assert changed.wait_for(lambda names=wanted: names <= set(seen), timeout=60), "pods are missing"
-        times = [(seen[n] - begin) * 1000 for n in wanted]
-        first.append(min(times))
-        last.append(max(times))
-        kubectl("delete", "tfjob", name, "-n", NAMESPACE, "--wait=true")
-        time.sleep(1)
-    spread("submission answered", answered)
-    spread("first pod created", first)
-    spread("all five pods created", last)
+    def wait(self, names, what, timeout=60):
+        """The times at which that came to pass, one for each name."""
+        with self._changed:
+            reached = self._changed.wait_for(lambda: all(what in self._seen.get(n, {}) for n in names), timeout)
+            assert reached, f"not all of {names} are {what}"
+            return [self._seen[n][what] for n in names]
 
 
-def stamp(text):
-    return datetime.datetime.fromisoformat(text[:26].rstrip("Z") + "+00:00")
+def finish(name):
+    kubectl("delete", "tfjob", name, "-n", NAMESPACE, "--wait=true")
+    time.sleep(1)
+
+
+def pods_of_job(count):
+    """One job at a time: sent over a connection that is open, then as users do it, by a kubectl of its own."""
+    pods = Pods()
+    for how, send in (("sent to the API server", submit), ("kubectl apply", apply)):
+        first, last, answered = [], [], []
+        for i in range(count):
+            name = f"{how[0]}{i}"
+            wanted = [f"{name}-worker-{w}" for w in range(4)] + [f"{name}-ps-0"]
+            begin = time.time()
+            send(jobs.tfjob(name, {"PS": jobs.sleeper(), "Worker": jobs.sleeper(4)}))
+            answered.append((time.time() - begin) * 1000)
+            times = [(t - begin) * 1000 for t in pods.wait(wanted, "made")]
+            first.append(min(times))
+            last.append(max(times))
+            pods.wait(wanted, "running")
+            finish(name)
+        spread(f"{how}, answered", answered)
+        spread(f"{how}, first pod made", first)
+        spread(f"{how}, all five pods made", last)
+
+
+def line_at(log, text):
+    """Seconds since 1970 at which the log's first line with `text` was written; the runtime notes fractions of them."""
+    line = next(line for line in log.splitlines() if text in line)
+    return datetime.datetime.fromisoformat(line.split()[0][:26].rstrip("Z") + "+00:00").timestamp()
 
 
 def first_step(count):
-    """From logs, which have fractions of a second; client and node share a clock. The trainer's first step follows the
-    session at once; its own lines come when it ends, so they say nothing here."""
-    serving, session, done = [], [], []
+    """From a watch and from logs; client and node share a clock. The images are on the node."""
+    pods, stages = Pods(), {}
     for i in range(count):
         name = f"s{i}"
-        begin = datetime.datetime.now(datetime.timezone.utc)
+        replicas = [f"{name}-chief-0", f"{name}-ps-0", f"{name}-worker-0", f"{name}-worker-1"]
+        begin = time.time()
         submit(jobs.linear(name, {"cleanPodPolicy": "None"}))
         jobs.wait_for(name, NAMESPACE, "Succeeded", 120)
-        done.append((datetime.datetime.now(datetime.timezone.utc) - begin).total_seconds() * 1000)
-        log = jobs.logs(f"{name}-worker-0", NAMESPACE, "--timestamps").splitlines()
-        for text, times in (("Started server", serving), ("Start master session", session)):
-            line = next(line for line in log if text in line)
-            times.append((stamp(line.split()[0]) - begin).total_seconds() * 1000)
-        kubectl("delete", "tfjob", name, "-n", NAMESPACE, "--wait=true")
-    spread("worker 0 serves", serving)
-    spread("its session is open, the first step begins", session)
-    spread("the job has succeeded", done)
+        end = time.time()
+        worker = jobs.logs(f"{name}-worker-0", NAMESPACE, "--timestamps")
+        chief = jobs.logs(f"{name}-chief-0", NAMESPACE, "--timestamps")
+        for what, at in (
+            ("all pods made", max(pods.wait(replicas, "made"))),
+            ("all pods bound to the node", max(pods.wait(replicas, "bound"))),
+            ("worker 0 serves", line_at(worker, "Started server")),
+            ("all containers run, as the API server shows it", max(pods.wait(replicas, "running"))),
+            ("worker 0's session opened", line_at(worker, "Start master session")),
+            ("first step made", line_at(chief, "step   1 ")),
+            ("job Succeeded, 200 steps", end),
+        ):
+            stages.setdefault(what, []).append((at - begin) * 1000)
+        finish(name)
+    for what, times in stages.items():
+        spread(what, times)
 
 
 def server(program, count=20):

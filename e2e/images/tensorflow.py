@@ -14,7 +14,7 @@ import subprocess
 import sys
 
 LIBRARIES = "usr/lib/x86_64-linux-gnu"
-NOT_USED = {"libclang", "pip", "setuptools", "wheel"}
+NOT_USED = {"libclang", "wheel"}
 LEFT_OUT = re.compile(r"(^|/)(__pycache__|include|tests?|idlelib|ensurepip|site-packages|dist-packages)(/|$)|\.(a|pyc)$")
 
 

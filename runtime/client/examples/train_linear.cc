@@ -140,6 +140,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: train_linear grpc://WORKER0 grpc://WORKER1\n");
     return 2;
   }
+  std::setvbuf(stdout, nullptr, _IOLBF, 0);  // a log shows each step when it is made
   const Status status = Train(argv[1], argv[2]);
   if (!status.ok()) {
     std::fprintf(stderr, "train_linear: %s\n", status.ToString().c_str());
