@@ -85,14 +85,12 @@ def node_has_gpus(count):
 
 
 def test_a_job_of_tensorflows_image_trains(open_ns):
-    processes.needs_own_cluster()  # an image stands for TensorFlow's there: e2e/images
     create(documents("tensorflow_image"), open_ns)
     jobs.wait_for("tensorflow-image", open_ns, "Succeeded", 300)
     assert re.search(r"^loss [0-9.e-]+ w \[", jobs.logs("tensorflow-image-chief-0", open_ns), re.M)
 
 
 def test_an_evaluator_and_tensorboard_read_what_the_chief_writes(open_ns):
-    processes.needs_own_cluster()
     create(documents("evaluator_tensorboard"), open_ns)
     until("a checkpoint is evaluated", lambda: "evaluated" in evaluator_log(open_ns), 300)
     jobs.wait_for("evaluated", open_ns, "Succeeded", 300)
