@@ -68,7 +68,7 @@ def test_a_killed_chief_goes_on_from_its_checkpoint(ns):
 
 
 def test_a_killed_worker_and_then_a_killed_parameter_server_do_not_stop_it(ns):
-    start(ns, steps=8000)
+    start(ns, steps=6000)
     jobs.running("digits", ns, 6, timeout=120)
     until("it has begun to train", lambda: last_step(ns) > 0, 180)
     for kind, name in (("Worker", "digits-worker-1"), ("PS", "digits-ps-0")):

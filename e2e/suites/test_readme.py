@@ -75,5 +75,6 @@ def test_what_to_look_at_when_something_is_wrong(ns):
     until("it was restarted", lambda: any(s.get("restartCount") for p in get("pods", ns=ns) for s in
                                           p["status"].get("containerStatuses", [])), 60)
     assert "Exit Code:    1" in run("kubectl describe pod", ns)
-    assert "this went wrong" in run("kubectl logs fails-worker-0 --previous", ns)
+    # The kubelet keeps the log of one dead container; for a moment, while the next one dies, of none.
+    until("its last words are there", lambda: "this went wrong" in run("kubectl logs fails-worker-0 --previous", ns), 30)
     kubectl("delete", "tfjob", "fails", "-n", ns)
