@@ -8,6 +8,7 @@
 
 import datetime
 import json
+import os
 import re
 import socket
 import statistics
@@ -23,9 +24,10 @@ from kubernetes import client, config, watch
 NAMESPACE = "measure"
 
 
-def spread(name, values, unit="ms"):
+def spread(name, values, unit="ms", digits=0):
     values = sorted(values)
-    print(f"{name}: median {statistics.median(values):.0f} {unit}, least {values[0]:.0f}, most {values[-1]:.0f} ({len(values)})")
+    median, least, most = (f"{v:.{digits}f}" for v in (statistics.median(values), values[0], values[-1]))
+    print(f"{name}: median {median} {unit}, least {least}, most {most} ({len(values)} times, load {os.getloadavg()[0]:.0f})")
 
 
 def submit(job):
@@ -123,7 +125,7 @@ def first_step(count):
 
 
 def server(program, count=20):
-    ready, memory = [], []
+    ready, working, waiting, memory = [], [], [], []
     for _ in range(count):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -137,14 +139,21 @@ def server(program, count=20):
             except OSError:
                 time.sleep(0.0005)
         ready.append((time.monotonic() - begin) * 1000)
+        # Of the thread that starts the server: nanoseconds on a processor, and ready to run without one.
+        with open(f"/proc/{process.pid}/schedstat") as file:
+            on, off, _ = map(int, file.read().split())
+        working.append(on / 1e6)
+        waiting.append(off / 1e6)
         time.sleep(0.2)
         with open(f"/proc/{process.pid}/status") as file:
             status = file.read()
-        memory.append(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024)
+        memory.append(int(re.search(r"VmRSS:\s+(\d+)", status)[1]) * 1024 / 1e6)
         process.terminate()
         process.wait(timeout=30)
     spread("exec to listening", ready)
-    spread("resident memory, idle", memory, "MiB")
+    spread("  of that on a processor", working)
+    spread("  of that waiting for one", waiting)
+    spread("resident memory, idle", memory, "MB", 1)
 
 
 def main():
