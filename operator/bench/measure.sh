@@ -150,13 +150,14 @@ phase_takeover() {
   local leader signal
   for signal in 15 9; do
     fresh
+    kubectl create namespace kubeflow >/dev/null # of the lease
     ours --leader-elect
     leader=$operator
-    health=$((health + 1)) metrics=$((metrics + 1))
+    health=$((health + 10)) metrics=$((metrics + 10))
     ours --leader-elect
     sleep 3
     bench takeover $signal "$leader"
-    health=$((health - 1)) metrics=$((metrics - 1))
+    health=$((health - 10)) metrics=$((metrics - 10))
   done
 }
 phase_reference() {
