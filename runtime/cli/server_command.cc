@@ -10,6 +10,7 @@
 
 #include "runtime/base/log.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/gpu_list.h"
 #include "runtime/cli/log_flags.h"
 #include "runtime/cli/server_config.h"
 #include "runtime/kernels/cpu/all.h"
@@ -103,6 +104,7 @@ Status Serve(const ServerFlags& flags) {
     LogInfo("Serving metrics", {{"port", flags.metrics_port}, {"path", "/metrics"}});
   }
   TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Server> server, rpc::Server::Start(options));
+  for (const GpuInfo& gpu : ListGpus()) LogInfo(Describe(gpu));
   int received = 0;
   sigwait(&signals, &received);
   LogInfo("Draining: running steps may finish, new ones are refused",
