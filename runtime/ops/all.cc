@@ -20,6 +20,8 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterJoinOps(ops);
   RegisterLookupOps(ops);
   RegisterMatMulOps(ops);
+  RegisterLinearAlgebraOps(ops);
+  RegisterSearchOps(ops);
   RegisterNnOps(ops);
   RegisterNormalizationOps(ops);
   RegisterPoolOps(ops);

@@ -191,6 +191,11 @@ void RegisterScatters(OpRegistry& ops) {
                  "A copy of a tensor with updates added to slices.");
   tensor_scatter("TensorScatterSub", "Tindices: {int32, int64}",
                  "A copy of a tensor with updates taken from slices.");
+  tensor_scatter("TensorScatterMax", "Tindices: {int32, int64}",
+                 "A copy of a tensor with elements of slices replaced by updates that are larger.");
+  tensor_scatter(
+      "TensorScatterMin", "Tindices: {int32, int64}",
+      "A copy of a tensor with elements of slices replaced by updates that are smaller.");
 }
 
 void RegisterPartitions(OpRegistry& ops) {

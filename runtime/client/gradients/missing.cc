@@ -5,7 +5,14 @@ namespace tensorfleet {
 
 void RegisterMissingGradients(GradientRegistry& registry) {
   registry.AddMissing("Lgamma", "it needs the op Digamma, which there is no kernel for");
-  registry.AddMissing("Qr", "it needs MatrixTriangularSolve, which there is no kernel for");
+  for (const char* op : {"Qr", "Cholesky", "MatrixInverse", "MatrixDeterminant", "MatrixSolve",
+                         "MatrixTriangularSolve"}) {
+    registry.AddMissing(op, "gradients of matrix decompositions and equations are not written");
+  }
+  registry.AddMissing("DenseBincount", "sum the weights with UnsortedSegmentSum, which has one");
+  for (const char* op : {"TensorScatterMax", "TensorScatterMin"}) {
+    registry.AddMissing(op, "which elements won is not kept; compare and select in the graph");
+  }
   registry.AddMissing("_FusedMatMul", "only graph optimisers make this op; differentiate MatMul");
   for (const char* op :
        {"PartitionedCall", "StatefulPartitionedCall", "If", "_If", "StatelessIf", "While", "_While",

@@ -52,6 +52,8 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterPadKernels(kernels);
   cpu::RegisterPartitionKernels(kernels);
   cpu::RegisterQrKernels(kernels);
+  cpu::RegisterLinearAlgebraKernels(kernels);
+  cpu::RegisterSearchKernels(kernels);
   cpu::RegisterQueueKernels(kernels);
   cpu::RegisterRandomKernels(kernels);
   cpu::RegisterRefVariableKernels(kernels);

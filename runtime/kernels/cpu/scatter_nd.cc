@@ -1,5 +1,6 @@
 // Kernels that write slices at given positions: ScatterNd, TensorScatterUpdate, TensorScatterAdd,
-// TensorScatterSub. Schemas and shape rules: runtime/ops/gather_ops.cc.
+// TensorScatterSub, TensorScatterMax, TensorScatterMin. Schemas and shape rules:
+// runtime/ops/gather_ops.cc.
 #include <complex>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "runtime/kernels/cpu/elements.h"
 #include "runtime/kernels/cpu/gather.h"
 #include "runtime/kernels/cpu/index_input.h"
+#include "runtime/kernels/cpu/types.h"
 #include "runtime/kernels/kernel_registry.h"
 
 namespace tensorfleet::cpu {
@@ -187,6 +189,54 @@ class TensorScatter final : public Kernel {
   }
 };
 
+struct Larger {
+  template <typename T>
+  bool operator()(const T& update, const T& old) const {
+    return update > old;
+  }
+};
+struct Smaller {
+  template <typename T>
+  bool operator()(const T& update, const T& old) const {
+    return update < old;
+  }
+};
+
+// Each element of the slices becomes the update where `Wins` says so.
+template <typename T, typename Wins>
+class TensorScatterChoice final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    const Tensor& indices = ctx.input(1);
+    const Tensor& updates = ctx.input(2);
+    if (ctx.input(0).num_elements() == 0 && indices.num_elements() > 0 &&
+        updates.num_elements() > 0) {
+      return InvalidArgument("Indices and updates specified for empty output shape");
+    }
+    TFLEET_ASSIGN_OR_RETURN(const Targets targets,
+                            FindTargets(ctx.input(0).shape(), indices, updates));
+    Tensor out = ctx.TakeInput(0);
+    if (!out.buffer_is_unique()) {
+      TFLEET_ASSIGN_OR_RETURN(out, out.Clone());
+    }
+    const T* from = ElementsOf<T>(updates);
+    T* const to = MutableElementsOf<T>(out);
+    for (const int64_t slice : targets.slices) {
+      T* const row = to + slice * targets.slice_elements;
+      for (int64_t i = 0; i < targets.slice_elements; ++i) {
+        if (Wins()(from[i], row[i])) row[i] = from[i];
+      }
+      from += targets.slice_elements;
+    }
+    ctx.SetOutput(0, std::move(out));
+    return OkStatus();
+  }
+};
+template <typename T>
+using TensorScatterMax = TensorScatterChoice<T, Larger>;
+template <typename T>
+using TensorScatterMin = TensorScatterChoice<T, Smaller>;
+
 }  // namespace
 
 void RegisterScatterNdKernels(KernelRegistry& kernels) {
@@ -194,6 +244,8 @@ void RegisterScatterNdKernels(KernelRegistry& kernels) {
   kernels.Add<TensorScatter<Change::kUpdate>>("TensorScatterUpdate", kCpu);
   kernels.Add<TensorScatter<Change::kAdd>>("TensorScatterAdd", kCpu);
   kernels.Add<TensorScatter<Change::kSubtract>>("TensorScatterSub", kCpu);
+  AddForTypes<TensorScatterMax>(kernels, "TensorScatterMax", Reals());
+  AddForTypes<TensorScatterMin>(kernels, "TensorScatterMin", Reals());
 }
 
 }  // namespace tensorfleet::cpu

@@ -101,6 +101,11 @@ PICKING: tuple[Line, ...] = (
     *(listed(op, NUMBERS if op != "TensorScatterUpdate" else MOVED, lambda p, t: {
         "tensor": p((4, 3), t), "indices": i32(2, 0).reshape(2, 1), "updates": p((2, 3), t, "small")})
       for op in ("TensorScatterUpdate", "TensorScatterAdd", "TensorScatterSub")),
+    *(listed(op, REALS, lambda p, t: {"tensor": p((4, 3), t), "indices": i32(2, 0, 2).reshape(3, 1), "updates": p((3, 3), t, "small")},
+             lambda p, t: {"tensor": p((4, 3), t), "indices": i32(2, 2, 0, 1).reshape(2, 2), "updates": p((2,), t, "small")})
+      for op in ("TensorScatterMax", "TensorScatterMin")),
+    *(refused(op, ("float32",), lambda p, t: {"tensor": p((2,), t), "indices": i32(5).reshape(1, 1), "updates": p((1,), t)})
+      for op in ("TensorScatterMax", "TensorScatterMin")),
     listed("DynamicPartition", MOVED, *(
         lambda p, t, s=s, x=x, n=n: {"data": p(s, t), "partitions": np.array(x, np.int32), "num_partitions": n}
         for s, x, n in (((5,), [0, 1, 0, 2, 1], 3), ((3, 2), [1, 1, 0], 2), ((2, 2), [[0, 1], [1, 0]], 2), ((0, 2), [], 2), ((), 1, 2)))),

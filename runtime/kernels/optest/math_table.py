@@ -6,8 +6,19 @@ import numpy as np
 
 from lines import (
     COMPLEX, EVERY, FLOATS, INDEX, INEXACT, INTS, Line, NUMBERS, PLAIN, REALS, SIGNED, batch_products, binary,
-    casts, gradient, listed, products, reduction, selections, unary,
+    casts, gradient, listed, products, reduction, refused, selections, unary,
 )
+
+
+def ordered(rows: np.ndarray) -> np.ndarray:
+    return np.sort(rows.astype(np.float64), axis=-1).astype(rows.dtype)
+
+
+def definite(matrices: np.ndarray) -> np.ndarray:
+    """Hermitian and positive: each times its adjoint, and a little more."""
+    wide = matrices.astype(np.complex128 if matrices.dtype.kind == "c" else np.float64) / 4
+    product = wide @ np.conj(np.swapaxes(wide, -1, -2)) + np.eye(matrices.shape[-1])
+    return product.astype(matrices.dtype)
 
 MATH: tuple[Line, ...] = (
     # Element by element, one argument.
@@ -153,4 +164,36 @@ MATH: tuple[Line, ...] = (
     listed("Qr", ("float32", "float64") + COMPLEX, *(
         lambda p, t, s=s, f=f: {"input": p(s, t), "full_matrices": f}
         for s in ((4, 3), (3, 4), (2, 5, 5)) for f in (False, True)), ulps=256),
+    listed("Cholesky", ("float32", "float64") + COMPLEX, *(
+        lambda p, t, s=s: {"input": definite(p(s, t))} for s in ((1, 1), (4, 4), (2, 3, 3), (0, 2, 2), (2, 0, 0), (30, 30))), ulps=512),
+    listed("MatrixInverse", ("float16", "float32", "float64") + COMPLEX, *(
+        lambda p, t, s=s, a=a: {"input": definite(p(s, t)), "adjoint": a} for s in ((1, 1), (4, 4), (2, 3, 3), (0, 0)) for a in (False, True)),
+        ulps=512),
+    listed("MatrixDeterminant", ("float32", "float64") + COMPLEX, *(
+        lambda p, t, s=s: {"input": p(s, t, "unit")} for s in ((1, 1), (4, 4), (2, 3, 3), (0, 2, 2), (3, 0, 0))), ulps=512),
+    listed("MatrixSolve", ("float32", "float64") + COMPLEX, *(
+        lambda p, t, s=s, a=a: {"matrix": definite(p(s, t)), "rhs": p(s[:-1] + (2,), t), "adjoint": a}
+        for s in ((1, 1), (4, 4), (2, 3, 3), (0, 2, 2)) for a in (False, True)), ulps=1024),
+    listed("MatrixTriangularSolve", ("float32", "float64") + COMPLEX, *(
+        lambda p, t, s=s, lo=lo, a=a: {"matrix": definite(p(s, t)), "rhs": p(s[:-1] + (2,), t), "lower": lo, "adjoint": a}
+        for s in ((1, 1), (4, 4), (2, 3, 3)) for lo in (False, True) for a in (False, True)), ulps=1024),
+    *(refused(op, ("float32",), lambda p, t: {"input": p((2, 3), t)}, lambda p, t: {"input": p((3,), t)}) for op in ("Cholesky", "MatrixInverse")),
+    refused("MatrixInverse", ("float32",), lambda p, t: {"input": np.zeros((2, 2), t)}),
+    listed("Cholesky", ("float32",), lambda p, t: {"input": np.array([[4, 1], [1, -3]], t)}),  # has none
+    *(refused(op, ("float32",), lambda p, t: {"matrix": np.zeros((2, 2), t), "rhs": p((2, 1), t)},
+              lambda p, t: {"matrix": p((2, 2), t), "rhs": p((3, 1), t)}, lambda p, t: {"matrix": p((2, 3), t), "rhs": p((2, 1), t)})
+      for op in ("MatrixSolve", "MatrixTriangularSolve")),
+    # Counting and searching.
+    *(listed("DenseBincount", (kind,), *(
+        lambda p, t, s=s, w=w, b=b: {"input": p(s, t, "small"), "size": np.array(4, t), "weights": p(s if w else (0,), w or "float32", "small"),
+                                     "binary_output": b}
+        for s in ((9,), (0,), (3, 7), (2, 0)) for w in ("", "int32", "int64", "float32", "float64") for b in (False, True))) for kind in INDEX),
+    refused("DenseBincount", ("int32",), lambda p, t: {"input": np.array([1, -1], t), "size": np.array(3, t), "weights": p((0,), "float32")},
+            lambda p, t: {"input": np.array([1, 2], t), "size": np.array(-3, t), "weights": p((0,), "float32")},
+            lambda p, t: {"input": np.array([1, 2], t), "size": np.array(3, t), "weights": p((3,), "float32")}),
+    *(listed(op, REALS, *(
+        lambda p, t, s=s, v=v, o=o: {"sorted_inputs": ordered(p(s, t, "small")), "values": p(v, t, "small"), "out_type": o}
+        for s, v in (((1, 7), (1, 9)), ((3, 5), (3, 2)), ((2, 0), (2, 3)), ((2, 3), (2, 0))) for o in INDEX)) for op in ("LowerBound", "UpperBound")),
+    *(refused(op, ("float32",), lambda p, t: {"sorted_inputs": p((2, 3), t), "values": p((3, 3), t)},
+              lambda p, t: {"sorted_inputs": p((3,), t), "values": p((3,), t)}) for op in ("LowerBound", "UpperBound")),
 )
