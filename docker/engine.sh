@@ -15,20 +15,19 @@ buildah_() {
     --storage-driver "${STORAGE_DRIVER:-overlay}" "$@"
 }
 
-# bake DOCKERFILE CONTEXT REFERENCE ARCHIVE [BUILD-ARGUMENT...]: an image, and its archive. Nothing is pulled; all times
-# are SOURCE_DATE_EPOCH, so that the same content gives the same image.
+# bake DOCKERFILE CONTEXT REFERENCE ARCHIVE [BUILD-ARGUMENT...]: an image, and its archive. Nothing is pulled. Files have no
+# times of their own (1970), and no layer comes from a cache, which would not look at times: the same content gives the same layer.
 bake() {
-  local file=$1 context=$2 reference=$3 archive=$4 arguments=() argument fresh=()
+  local file=$1 context=$2 reference=$3 archive=$4 arguments=() argument
   shift 4
   for argument; do arguments+=(--build-arg "$argument"); done
   rm -f "$archive"
-  if [ "${CACHE:-}" = no ]; then fresh=(--no-cache); fi
   if [ "$ENGINE" = buildah ]; then
-    buildah_ bud -q --pull-never --layers "${fresh[@]}" --format docker --isolation chroot --timestamp "$SOURCE_DATE_EPOCH" \
+    buildah_ bud -q --pull-never --layers --no-cache --format docker --isolation chroot --timestamp 0 \
       -f "$file" -t "$reference" "${arguments[@]}" "$context" >/dev/null
     buildah_ push -q "$reference" "docker-archive:$archive:$reference"
   else
-    docker buildx build -q "${fresh[@]}" --provenance=false --output "type=docker,rewrite-timestamp=true" \
+    SOURCE_DATE_EPOCH=0 docker buildx build -q --no-cache --provenance=false --output "type=docker,rewrite-timestamp=true" \
       -f "$file" -t "$reference" "${arguments[@]}" "$context" >/dev/null
     docker save -o "$archive" "$reference"
   fi
