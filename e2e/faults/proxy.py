@@ -3,13 +3,12 @@ other one has inherited its sockets and a connection that it resets is gone."""
 import contextlib
 import os
 import selectors
-import signal
 import socket
 import struct
 
 from launch import fork, join
 
-CUT, MEND = signal.SIGUSR1, signal.SIGUSR2
+CUT, MEND = b"c", b"m"
 
 
 class Proxy:
@@ -17,47 +16,56 @@ class Proxy:
 
     def __init__(self, port, target):
         host, target_port = target.rsplit(":", 1)
-        self.process = fork(lambda: _Forwarder(port, (host, int(target_port))).run(), os.devnull, {})
+        # In order, which signals are not: the handler of one may interrupt that of the other.
+        commands, self.commands = os.pipe()
+        self.process = fork(lambda: _Forwarder(port, (host, int(target_port)), commands).run(), os.devnull, {})
+        os.close(commands)
 
     def cut(self):
         """Resets every connection; new ones are refused until mend()."""
-        os.kill(self.process.pid, CUT)
+        os.write(self.commands, CUT)
 
     def mend(self):
-        os.kill(self.process.pid, MEND)
+        os.write(self.commands, MEND)
 
     def close(self):
         self.process.kill()
         join(self.process, 10)
+        os.close(self.commands)
 
 
 class _Forwarder:
-    def __init__(self, port, target):
-        self.target = target
+    def __init__(self, port, target, commands):
+        self.target, self.commands = target, commands
         self.pairs = {}  # socket -> the other one
         self.cut_off = False
         self.listener = socket.create_server(("localhost", port))
+        self.listener.setblocking(False)
         self.selector = selectors.DefaultSelector()
         self.selector.register(self.listener, selectors.EVENT_READ)
-        signal.signal(CUT, lambda *_: self._set(True))
-        signal.signal(MEND, lambda *_: self._set(False))
+        self.selector.register(commands, selectors.EVENT_READ)
 
-    def _set(self, cut_off):
-        self.cut_off = cut_off
+    def _obey(self):
+        self.cut_off = os.read(self.commands, 1) == CUT
+        if self.cut_off:
+            for s in list(self.pairs):
+                self._drop(s)
 
     def run(self):
         while True:
-            for key, _ in self.selector.select(timeout=0.02):
+            for key, _ in self.selector.select():
                 if key.fileobj is self.listener:
                     self._accept()
+                elif key.fileobj == self.commands:
+                    self._obey()
                 else:
                     self._forward(key.fileobj)
-            if self.cut_off:
-                for s in list(self.pairs):
-                    self._drop(s)
 
     def _accept(self):
-        client, _ = self.listener.accept()
+        try:
+            client, _ = self.listener.accept()
+        except OSError:  # gone again
+            return
         try:
             if self.cut_off:
                 raise ConnectionRefusedError
