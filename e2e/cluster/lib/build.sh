@@ -3,7 +3,7 @@
 
 declare -A PACKAGE=(
   [containerd]=containerd [runc]=runc [buildah]=buildah [debootstrap]=debootstrap
-  [nft]=nftables [iptables]=iptables [ip]=iproute2 [openssl]=openssl [flock]=util-linux
+  [busybox]=busybox-static [nft]=nftables [iptables]=iptables [ip]=iproute2 [openssl]=openssl [flock]=util-linux
 )
 
 do_deps() {
