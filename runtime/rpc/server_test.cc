@@ -31,9 +31,11 @@ class GrpcStays final : public ::testing::Environment {
 };
 const auto* const kGrpcStays = ::testing::AddGlobalTestEnvironment(new GrpcStays);
 
-StatusOr<std::unique_ptr<Server>> StartServer() {
+// Task 0 of two; the other one is at `other_port`.
+StatusOr<std::unique_ptr<Server>> StartServer(int other_port = 2) {
   ServerOptions options;
-  options.cluster = ClusterSpec::Make({{"ps", {{0, "localhost:1"}}}}).value();
+  const std::string other = absl::StrCat("localhost:", other_port);
+  options.cluster = ClusterSpec::Make({{"ps", {{0, "localhost:1"}, {1, other}}}}).value();
   options.job = "ps";
   options.bind = "localhost:0";
   options.ops = &BuiltinOps();
@@ -83,6 +85,58 @@ TEST(Server, ThatGoesDownTellsThoseWhoWaitThatItIsUnavailable) {
   EXPECT_THAT(status.message(), HasSubstr("/job:ps/replica:0/task:0 is shutting down"));
 }
 
+// The graph's handle.
+std::string Register(Peer* peer, tensorflow::GraphDef graph_def) {
+  std::string handle;
+  Notification registered;
+  RegisterGraphArgs graph;
+  graph.create_worker_session_called = false;
+  graph.graph_def = std::move(graph_def);
+  peer->worker->RegisterGraph({}, std::move(graph), [&](const StatusOr<std::string>& answer) {
+    EXPECT_EQ(answer.status(), OkStatus());
+    handle = answer.value_or("");
+    registered.Notify();
+  });
+  EXPECT_TRUE(registered.WaitFor(kTimeout));
+  return handle;
+}
+
+TEST(Server, ThatGoesDownSaysSoAlsoOfAStepThatFetchesFromAnother) {
+  const auto silent = *StartServer();  // as task 1: it is asked for what it never makes
+  const auto server = *StartServer(silent->port());
+  Peer peer(*server), silent_peer(*silent);
+  const DeviceAttributes device = DeviceOf(&peer);
+  tensorflow::GraphDef graph;
+  tensorflow::NodeDef* recv = graph.add_node();
+  recv->set_name("recv");
+  recv->set_op("_Recv");
+  recv->set_device(device.name);
+  (*recv->mutable_attr())["tensor_type"].set_type(tensorflow::DT_FLOAT);
+  (*recv->mutable_attr())["tensor_name"].set_s("never_sent");
+  (*recv->mutable_attr())["send_device"].set_s("/job:ps/replica:0/task:1/device:CPU:0");
+  (*recv->mutable_attr())["send_device_incarnation"].set_i(
+      static_cast<int64_t>(DeviceOf(&silent_peer).incarnation));
+  (*recv->mutable_attr())["recv_device"].set_s(device.name);
+  (*recv->mutable_attr())["client_terminated"].set_b(false);
+
+  RunGraphArgs run;
+  run.create_worker_session_called = false;
+  run.step_id = 1;
+  run.graph_handle = Register(&peer, std::move(graph));
+  RunGraphResult result;
+  Status status;
+  Notification answered;
+  peer.worker->RunGraph({}, &run, &result, [&](const Status& answer) {
+    status = answer;
+    answered.Notify();
+  });
+  ASSERT_FALSE(answered.WaitFor(std::chrono::milliseconds(200))) << status;
+  server->Stop(std::chrono::milliseconds(0));
+  ASSERT_TRUE(answered.WaitFor(kTimeout));
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
+  EXPECT_FALSE(IsDerived(status));
+}
+
 TEST(Server, HandsOverALargeTensorInPieces) {
   const auto server = *StartServer();
   Peer peer(*server);
@@ -92,18 +146,12 @@ TEST(Server, HandsOverALargeTensorInPieces) {
   Tensor sent = *Tensor::Allocate(DType::kInt64, Shape({kElements}));
   for (int64_t i = 0; i < kElements; ++i) sent.mutable_values<int64_t>()[i] = i;
 
-  Notification registered, ran, received;
-  RegisterGraphArgs graph;
-  graph.create_worker_session_called = false;
+  Notification ran, received;
   RunGraphArgs run;
   run.create_worker_session_called = false;
   run.step_id = 1;
   run.sends.push_back({key, sent});
-  peer.worker->RegisterGraph({}, std::move(graph), [&](const StatusOr<std::string>& handle) {
-    run.graph_handle = handle.value_or("");
-    registered.Notify();
-  });
-  ASSERT_TRUE(registered.WaitFor(kTimeout));
+  run.graph_handle = Register(&peer, {});
   Status status;
   RunGraphResult result;
   peer.worker->RunGraph({}, &run, &result, [&](const Status& answer) {

@@ -105,6 +105,10 @@ void StepRendezvous::RecvRemote(const RendezvousKey& key, RecvDone done) {
     std::unique_ptr<Fetch> owned(fetch);
     if (!status.ok()) {
       const absl::string_view from = TaskOf(owned->key.src_device);
+      if (fetches_.is_cancelled()) {
+        owned->done(MarkDerived(fetches_.status()), Tensor(), false);
+        return;
+      }
       const Status named = absl::IsUnavailable(status)
                                ? Prefixed(absl::StrCat("receiving from ", from, ": "), status)
                                : status;

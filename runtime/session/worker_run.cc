@@ -39,6 +39,10 @@ struct RunGraphCall {
       run.step->rendezvous.set_stats(nullptr);
       stats->Finish(&result->step_stats);
     }
+    // What the pieces say about a task that goes down is its consequence.
+    if (!status.ok() && cancellation != nullptr && absl::IsUnavailable(cancellation->status())) {
+      status = cancellation->status();
+    }
     if (status.ok()) status = Collect();
     if (args->record_partition_graphs) ExportPieces();
     // The master of this process ends the step itself, when all pieces have.

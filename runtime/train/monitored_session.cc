@@ -101,7 +101,11 @@ void MonitoredSession::StartQueueRunners() {
       runners, session_.get(), [session = session_.get()] { session->Close().IgnoreError(); });
 }
 
-Status MonitoredSession::Recover(const Status& why) {
+Status MonitoredSession::Recover(Status why) {
+  // What ended a queue runner, and with it the session, is the cause of what was seen then.
+  if (!IsLostTask(why) && runners_ != nullptr && !runners_->status().ok()) {
+    why = runners_->status();
+  }
   CloseSession();
   TFLEET_RETURN_IF_ERROR(stopped());
   if (!IsLostTask(why)) return why;
@@ -173,9 +177,7 @@ Status MonitoredSession::TryStep(const Feeds& feeds) {
     }
   }
   StatusOr<std::vector<Tensor>> values = session_->Run(request);
-  // What emptied a queue is the cause; that the step found it closed is the consequence.
-  const Status filled = runners_ != nullptr ? runners_->status() : OkStatus();
-  if (!filled.ok()) return filled;
+  if (runners_ != nullptr) TFLEET_RETURN_IF_ERROR(runners_->status());
   if (absl::IsOutOfRange(values.status())) {
     LogInfo("The input has ended", {{"step", global_step_}});
     should_stop_ = true;

@@ -70,7 +70,7 @@ class MonitoredSession {
   Status RunHooks(const std::vector<std::vector<std::string>>& asked,
                   const std::vector<std::string>& fetches, const std::vector<Tensor>& values);
   // Ends the present session; OK when another one may be opened.
-  Status Recover(const Status& why);
+  Status Recover(Status why);
   void CloseSession();
   Status stopped() const;
 

@@ -27,8 +27,9 @@ def passing_on(pool: Pool) -> list[Any]:
         if runs("Snapshot", dtype):
             steps.append(raw.Snapshot(input=x))
     hole = v1.placeholder(tf.float32, [])
+    # TensorFlow leaves the values of a FakeParam to chance.
     return steps + [hole, tf.no_op(), raw.Empty(shape=constant([0, 3]), dtype=tf.float32), raw.Empty(shape=constant([2, 3]), dtype=tf.int32, init=True),
-                    raw.FakeParam(dtype=tf.float32, shape=[2])]
+                    raw.Shape(input=raw.FakeParam(dtype=tf.float32, shape=[2]))]
 
 
 def choosing(pool: Pool) -> list[Any]:
