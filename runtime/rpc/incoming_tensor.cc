@@ -40,7 +40,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     size_t offset = 0, size = 0;
     {
       MutexLock lock(&mu_);
-      if (!status_.ok() || next_ == bytes_) return;
+      if (!status_.ok() || next_ >= bytes_) return;
       offset = next_;
       size = std::min<size_t>(kPieceBytes, bytes_ - offset);
       next_ += size;

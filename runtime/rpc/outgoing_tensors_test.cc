@@ -99,5 +99,16 @@ TEST(IncomingTensor, RefusesAFirstPieceWithoutAHeadOrBeyondTheTensor) {
   EXPECT_EQ(Decode(&beyond, &incoming).code(), absl::StatusCode::kInternal);
 }
 
+TEST(IncomingTensor, OfTwoHeadsTheLastCountsAndHasNothingYet) {
+  WireWriter writer;
+  writer.Message(1001, Head(tensorflow::DT_UINT8, 100));
+  writer.Bytes(1002, std::string(100, 'x'));
+  writer.Message(1001, Head(tensorflow::DT_UINT8, 3));
+  IncomingTensor incoming;
+  ASSERT_EQ(Decode(&writer, &incoming), OkStatus());
+  EXPECT_EQ(incoming.tensor.bytes(), 3u);
+  EXPECT_EQ(incoming.received, 0u);
+}
+
 }  // namespace
 }  // namespace tensorfleet::rpc

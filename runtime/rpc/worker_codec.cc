@@ -237,6 +237,8 @@ Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* re
       case kHeadField: {
         tensorflow::TensorProto head;
         reader.Message(&head);
+        // Of two heads the last counts, and what came before it is not of its tensor.
+        *incoming = {};
         const Status allocated = AllocateFor(head, &incoming->tensor);
         if (!allocated.ok()) return allocated;
         break;

@@ -39,8 +39,9 @@ struct RunGraphCall {
       run.step->rendezvous.set_stats(nullptr);
       stats->Finish(&result->step_stats);
     }
-    // What the pieces say about a task that goes down is its consequence.
-    if (!status.ok() && cancellation != nullptr && absl::IsUnavailable(cancellation->status())) {
+    // What was broken off because a task goes down is a consequence; an error of its own is not.
+    if ((IsDerived(status) || absl::IsCancelled(status)) && cancellation != nullptr &&
+        absl::IsUnavailable(cancellation->status())) {
       status = cancellation->status();
     }
     if (status.ok()) status = Collect();
