@@ -169,7 +169,9 @@ phase_reference() {
   reference
   idle reference
   calls reference
-  bench burst 200 "$operator"
+  fresh # names are used once
+  reference
+  bench burst 100 "$operator"
   fresh
   reference --controller-threads=8 --kube-api-qps=10000 --kube-api-burst=10000
   bench burst 1000 "$operator"

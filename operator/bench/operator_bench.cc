@@ -120,27 +120,39 @@ class Watcher {
   }
 
  private:
+  // The API server ends the watch of a client that does not keep up: it goes on from where it was.
   void Run() {
-    const std::string path = absl::StrCat(collection_, "?watch=true&resourceVersion=", version_);
-    k8s::LineSplitter lines;
-    const Status status = client_->Read(
-        path, std::chrono::seconds(3600),
-        [&](absl::string_view data) {
-          return lines.Feed(data, [&](absl::string_view line) { return OnLine(line); }).ok();
-        },
-        &cancel_);
-    if (!cancel_.is_cancelled())
-      std::fprintf(stderr, "watch ended: %s\n", status.ToString().c_str());
+    while (!cancel_.is_cancelled()) {
+      const std::string path = absl::StrCat(collection_, "?watch=true&resourceVersion=", version_);
+      k8s::LineSplitter lines;
+      const Status status = client_->Read(
+          path, std::chrono::seconds(3600),
+          [&](absl::string_view data) {
+            return lines.Feed(data, [&](absl::string_view line) { return OnLine(line); }).ok();
+          },
+          &cancel_);
+      if (!status.ok() && !cancel_.is_cancelled()) {
+        std::fprintf(stderr, "watch ended: %s\n", status.ToString().c_str());
+        return;
+      }
+    }
+  }
+  // The value of a field of the metadata, which are near the beginning; a whole parse would cost
+  // the machine under test its time.
+  static std::string MetadataField(absl::string_view object, absl::string_view field) {
+    const std::string key = absl::StrCat("\"", field, "\":\"");
+    const size_t begin = object.find(key);
+    if (begin == absl::string_view::npos) return "";
+    const size_t end = object.find('"', begin + key.size());
+    return std::string(object.substr(begin + key.size(), end - begin - key.size()));
   }
   Status OnLine(absl::string_view line) {
     TFLEET_ASSIGN_OR_RETURN(const k8s::WatchEvent event, k8s::SplitWatchEvent(line));
+    if (event.type == k8s::WatchEventType::kError) return Internal(event.object);
+    version_ = MetadataField(event.object, "resourceVersion");
     if (event.type != k8s::WatchEventType::kAdded) return OkStatus();
-    // The name is near the beginning; a whole parse would cost the machine under test its time.
-    const size_t key = event.object.find("\"name\":\"");
-    const size_t end = event.object.find('"', key + 8);
     MutexLock lock(&mu_);
-    ++added_;
-    first_.emplace(std::string(event.object.substr(key + 8, end - key - 8)), Now());
+    if (first_.emplace(MetadataField(event.object, "name"), Now()).second) ++added_;
     changed_.NotifyAll();
     return OkStatus();
   }
