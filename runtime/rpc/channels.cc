@@ -21,25 +21,35 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
   args.SetInt(GRPC_ARG_DNS_MIN_TIME_BETWEEN_RESOLUTIONS_MS, 250);
   // In spite of its name: how long one try may take before the next.
   args.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 1000);
-  // No more often than a stock server puts up with (sessions ask by themselves, see peer_watch.h).
+  // No more often than a stock server puts up with (calls that wait ask by themselves, see
+  // peer_channel.h).
   // The timeout is also how long sent bytes may go without the other machine's acknowledgement.
   args.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, 310'000);
   args.SetInt(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10'000);
   args.SetInt(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
   args.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, 4 << 20);
+  // Channels to one address share a connection otherwise, and one that replaces another must not.
+  args.SetInt(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1);
   return grpc::CreateCustomChannel(absl::StrCat("dns:///", address),
                                    grpc::InsecureChannelCredentials(), args);
 }
 
-GrpcPeers::~GrpcPeers() = default;
+GrpcPeers::~GrpcPeers() { Stop(); }
+
+void GrpcPeers::Stop() {
+  MutexLock lock(&mu_);
+  for (const auto& [address, peer] : peers_) peer.channel->Stop();
+}
 
 WorkerInterface* GrpcPeers::Worker(const std::string& address) {
   MutexLock lock(&mu_);
-  std::unique_ptr<WorkerInterface>& worker = workers_[address];
-  if (worker == nullptr) {
-    worker = std::make_unique<RemoteWorker>(MakeChannel(address), queue_);
+  Peer& peer = peers_[address];
+  if (peer.worker == nullptr) {
+    peer.channel = std::make_shared<PeerChannel>(address, queue_, patience_);
+    peer.channel->Start();
+    peer.worker = std::make_unique<RemoteWorker>(peer.channel, queue_);
   }
-  return worker.get();
+  return peer.worker.get();
 }
 
 }  // namespace tensorfleet::rpc

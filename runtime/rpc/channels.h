@@ -9,25 +9,35 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/base/mutex.h"
+#include "runtime/rpc/peer_channel.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet::rpc {
 
-// A channel with our settings: no limit on messages below 2 GiB, and quick reconnection. Calls fail
-// some 10 seconds after bytes were sent that the other machine has not acknowledged.
+// A connection of its own with our settings: no limit on messages below 2 GiB, and quick
+// reconnection. Calls fail some 10 seconds after bytes were sent that the other machine has not
+// acknowledged.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
 
 class GrpcPeers final : public Peers {
  public:
   // The queue must be polled, and must outlive all calls.
-  explicit GrpcPeers(grpc::CompletionQueue* queue) : queue_(queue) {}
+  explicit GrpcPeers(grpc::CompletionQueue* queue, const PeerPatience& patience = {})
+      : queue_(queue), patience_(patience) {}
   ~GrpcPeers() override;
+  // Before the queue ends: no peer is asked for signs of life any more.
+  void Stop();
   WorkerInterface* Worker(const std::string& address) override;
 
  private:
+  struct Peer {
+    std::shared_ptr<PeerChannel> channel;
+    std::unique_ptr<WorkerInterface> worker;
+  };
   grpc::CompletionQueue* const queue_;
+  const PeerPatience patience_;
   Mutex mu_;
-  absl::flat_hash_map<std::string, std::unique_ptr<WorkerInterface>> workers_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<std::string, Peer> peers_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace tensorfleet::rpc

@@ -15,23 +15,31 @@ namespace {
 class ClientCall final : public Tag, public std::enable_shared_from_this<ClientCall> {
  public:
   using Done = std::function<void(Status, grpc::ByteBuffer*)>;
-  ClientCall(const CallOptions& options, Done done)
-      : cancellation_(options.cancellation), done_(std::move(done)) {
+  ClientCall(std::shared_ptr<Connection> connection, const CallOptions& options, Done done)
+      : connection_(std::move(connection)),
+        has_deadline_(options.timeout.count() > 0),
+        cancellation_(options.cancellation),
+        done_(std::move(done)) {
     context_.set_wait_for_ready(options.wait_for_ready);
-    if (options.timeout.count() > 0) {
+    if (has_deadline_) {
       context_.set_deadline(std::chrono::system_clock::now() + options.timeout);
     }
   }
 
-  void Start(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
-             const char* method, const grpc::ByteBuffer& request) {
+  void Start(grpc::CompletionQueue* queue, const char* method, const grpc::ByteBuffer& request) {
     self_ = shared_from_this();
     grpc::internal::RpcMethod rpc(method, nullptr, grpc::internal::RpcMethod::NORMAL_RPC);
     reader_.reset(grpc::internal::ClientAsyncResponseReaderHelper::Create<grpc::ByteBuffer>(
-        channel.get(), queue, rpc, &context_, request));
+        connection_->channel.get(), queue, rpc, &context_, request));
     if (cancellation_ != nullptr) {
       token_ = cancellation_->Register([self = self_] { self->context_.TryCancel(); });
       if (token_ < 0) context_.TryCancel();
+    }
+    if (!has_deadline_) {
+      ++connection_->waiting;
+      given_up_token_ =
+          connection_->given_up.Register([self = self_] { self->context_.TryCancel(); });
+      if (given_up_token_ < 0) context_.TryCancel();
     }
     reader_->StartCall();
     reader_->Finish(&response_, &status_, this);
@@ -40,24 +48,34 @@ class ClientCall final : public Tag, public std::enable_shared_from_this<ClientC
   void Run(bool) override {
     const std::shared_ptr<ClientCall> self = std::move(self_);
     if (token_ >= 0) cancellation_->TryDeregister(token_);
+    if (!has_deadline_) {
+      if (given_up_token_ >= 0) connection_->given_up.TryDeregister(given_up_token_);
+      --connection_->waiting;
+      ++connection_->ended;
+    }
     Done done = std::move(done_);
     done(Result(), &response_);
   }
 
  private:
-  // A server that hangs up in the middle of a call makes gRPC say that the call was cancelled, in
-  // this word. Nobody cancelled it here: the server is gone.
   Status Result() const {
     const bool is_cancelled_here = cancellation_ != nullptr && cancellation_->is_cancelled();
-    if (status_.error_code() == grpc::StatusCode::CANCELLED &&
-        status_.error_message() == "CANCELLED" && !is_cancelled_here) {
-      return Unavailable("the server hung up");
+    if (status_.error_code() != grpc::StatusCode::CANCELLED || is_cancelled_here) {
+      return FromGrpcStatus(status_);
     }
+    if (!has_deadline_ && connection_->given_up.is_cancelled()) {
+      return connection_->given_up.status();
+    }
+    // A server that hangs up in the middle of a call makes gRPC say that the call was cancelled, in
+    // this word. Nobody cancelled it here: the server is gone.
+    if (status_.error_message() == "CANCELLED") return Unavailable("the server hung up");
     return FromGrpcStatus(status_);
   }
 
+  const std::shared_ptr<Connection> connection_;
+  const bool has_deadline_;
   CancellationManager* const cancellation_;
-  CancellationManager::Token token_ = -1;
+  CancellationManager::Token token_ = -1, given_up_token_ = -1;
   Done done_;
   grpc::ClientContext context_;
   grpc::ByteBuffer response_;
@@ -68,10 +86,10 @@ class ClientCall final : public Tag, public std::enable_shared_from_this<ClientC
 
 }  // namespace
 
-void StartCall(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
+void StartCall(const std::shared_ptr<Connection>& connection, grpc::CompletionQueue* queue,
                const char* method, grpc::ByteBuffer request, const CallOptions& options,
                std::function<void(Status, grpc::ByteBuffer*)> done) {
-  std::make_shared<ClientCall>(options, std::move(done))->Start(channel, queue, method, request);
+  std::make_shared<ClientCall>(connection, options, std::move(done))->Start(queue, method, request);
 }
 
 }  // namespace tensorfleet::rpc

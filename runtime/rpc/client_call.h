@@ -1,7 +1,6 @@
 // A unary call to another server, as bytes.
 #pragma once
 
-#include <grpcpp/channel.h>
 #include <grpcpp/completion_queue.h>
 #include <grpcpp/support/byte_buffer.h>
 
@@ -9,13 +8,15 @@
 #include <memory>
 
 #include "runtime/base/status.h"
+#include "runtime/rpc/peer_channel.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet::rpc {
 
 // Starts the call; `done` gets the response when the status is OK. `method` must live for ever. The
-// options' cancellation cancels the call, which then ends with Cancelled.
-void StartCall(const std::shared_ptr<grpc::Channel>& channel, grpc::CompletionQueue* queue,
+// options' cancellation cancels the call, which then ends with Cancelled. A call without a deadline
+// ends with Unavailable when its connection is given up.
+void StartCall(const std::shared_ptr<Connection>& connection, grpc::CompletionQueue* queue,
                const char* method, grpc::ByteBuffer request, const CallOptions& options,
                std::function<void(Status, grpc::ByteBuffer*)> done);
 

@@ -16,10 +16,10 @@ constexpr int kWindow = 3;
 
 class Fetch : public std::enable_shared_from_this<Fetch> {
  public:
-  Fetch(std::shared_ptr<grpc::Channel> channel, grpc::CompletionQueue* queue,
+  Fetch(std::shared_ptr<Connection> connection, grpc::CompletionQueue* queue,
         const CallOptions& options, IncomingTensor incoming,
         std::function<void(StatusOr<Tensor>)> done)
-      : channel_(std::move(channel)),
+      : connection_(std::move(connection)),
         queue_(queue),
         options_(options),
         ticket_(incoming.ticket),
@@ -50,8 +50,8 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     request.set_ticket(ticket_);
     request.set_offset(offset);
     request.set_size(size);
-    StartCall(channel_, queue_, "/tensorfleet.TransferService/ReadPiece", SerializeMessage(request),
-              options_,
+    StartCall(connection_, queue_, "/tensorfleet.TransferService/ReadPiece",
+              SerializeMessage(request), options_,
               [self = shared_from_this(), offset, size](Status status, grpc::ByteBuffer* bytes) {
                 // First, so that the peer has something to do meanwhile.
                 if (status.ok()) self->AskForNext();
@@ -89,7 +89,7 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
     }
   }
 
-  const std::shared_ptr<grpc::Channel> channel_;
+  const std::shared_ptr<Connection> connection_;
   grpc::CompletionQueue* const queue_;
   const CallOptions options_;
   const uint64_t ticket_;
@@ -105,10 +105,11 @@ class Fetch : public std::enable_shared_from_this<Fetch> {
 
 }  // namespace
 
-void FetchRest(std::shared_ptr<grpc::Channel> channel, grpc::CompletionQueue* queue,
+void FetchRest(std::shared_ptr<Connection> connection, grpc::CompletionQueue* queue,
                const CallOptions& options, IncomingTensor incoming,
                std::function<void(StatusOr<Tensor>)> done) {
-  std::make_shared<Fetch>(std::move(channel), queue, options, std::move(incoming), std::move(done))
+  std::make_shared<Fetch>(std::move(connection), queue, options, std::move(incoming),
+                          std::move(done))
       ->Start();
 }
 

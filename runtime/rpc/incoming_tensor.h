@@ -1,13 +1,13 @@
 // The other end of outgoing_tensors.h: fetches the rest of a tensor whose beginning has come.
 #pragma once
 
-#include <grpcpp/channel.h>
 #include <grpcpp/completion_queue.h>
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 
+#include "runtime/rpc/peer_channel.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet::rpc {
@@ -22,7 +22,7 @@ struct IncomingTensor {
 };
 
 // Calls `done` once, when the tensor is whole or a piece could not be had.
-void FetchRest(std::shared_ptr<grpc::Channel> channel, grpc::CompletionQueue* queue,
+void FetchRest(std::shared_ptr<Connection> connection, grpc::CompletionQueue* queue,
                const CallOptions& options, IncomingTensor incoming,
                std::function<void(StatusOr<Tensor>)> done);
 

@@ -19,15 +19,18 @@ Status BadResponse(const char* method) {
 void RemoteWorker::Call(const char* method, const google::protobuf::MessageLite& request,
                         const CallOptions& options, Done done) {
   StartCall(
-      channel_, queue_, method, SerializeMessage(request), options,
+      peer_->Current(), queue_, method, SerializeMessage(request), options,
       [done = std::move(done)](Status status, grpc::ByteBuffer*) { done(std::move(status)); });
 }
 
 void RemoteWorker::GetStatus(const CallOptions& options,
                              DoneWith<std::vector<DeviceAttributes>> done) {
   static constexpr char kMethod[] = "/tensorflow.WorkerService/GetStatus";
-  StartCall(channel_, queue_, kMethod, SerializeMessage(tensorflow::GetStatusRequest()), options,
-            [done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
+  const std::shared_ptr<Connection> connection = peer_->Current();
+  StartCall(connection, queue_, kMethod, SerializeMessage(tensorflow::GetStatusRequest()), options,
+            [peer = peer_, connection, done = std::move(done)](const Status& status,
+                                                               grpc::ByteBuffer* bytes) {
+              if (absl::IsDeadlineExceeded(status)) peer->GiveUp(connection);
               tensorflow::GetStatusResponse response;
               if (!status.ok() || !ParseMessage(bytes, &response)) {
                 done(status.ok() ? BadResponse(kMethod) : status);
@@ -68,7 +71,7 @@ void RemoteWorker::RegisterGraph(const CallOptions& options, RegisterGraphArgs a
   request.mutable_graph_def()->Swap(&args.graph_def);
   *request.mutable_graph_options() = args.config.graph_options();
   request.mutable_config_proto()->Swap(&args.config);
-  StartCall(channel_, queue_, kMethod, SerializeMessage(request), options,
+  StartCall(peer_->Current(), queue_, kMethod, SerializeMessage(request), options,
             [done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
               tensorflow::RegisterGraphResponse response;
               if (!status.ok() || !ParseMessage(bytes, &response)) {
@@ -91,7 +94,8 @@ void RemoteWorker::RunGraph(const CallOptions& options, RunGraphArgs* args, RunG
     done(request.status());
     return;
   }
-  StartCall(channel_, queue_, "/tensorflow.WorkerService/RunGraph", *std::move(request), options,
+  StartCall(peer_->Current(), queue_, "/tensorflow.WorkerService/RunGraph", *std::move(request),
+            options,
             [result, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
               done(status.ok() ? DecodeRunGraphResponse(bytes, result) : status);
             });
@@ -115,7 +119,8 @@ void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& 
   RecvTensorArgs asked = args;
   asked.max_piece_bytes = kPieceBytes;
   StartCall(
-      channel_, queue_, "/tensorflow.WorkerService/RecvTensor", EncodeRecvTensor(asked), options,
+      peer_->Current(), queue_, "/tensorflow.WorkerService/RecvTensor", EncodeRecvTensor(asked),
+      options,
       [this, options, result, done = std::move(done)](Status status, grpc::ByteBuffer* bytes) {
         IncomingTensor incoming;
         if (status.ok()) status = DecodeRecvTensorResponse(bytes, result, &incoming);
@@ -123,7 +128,7 @@ void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& 
           done(std::move(status));
           return;
         }
-        FetchRest(channel_, queue_, options, std::move(incoming),
+        FetchRest(peer_->Current(), queue_, options, std::move(incoming),
                   [result, done](StatusOr<Tensor> tensor) {
                     if (tensor.ok()) result->tensor = *std::move(tensor);
                     done(tensor.status());
@@ -134,7 +139,7 @@ void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& 
 void RemoteWorker::Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,
                            DoneWith<tensorflow::LoggingResponse> done) {
   static constexpr char kMethod[] = "/tensorflow.WorkerService/Logging";
-  StartCall(channel_, queue_, kMethod, SerializeMessage(request), options,
+  StartCall(peer_->Current(), queue_, kMethod, SerializeMessage(request), options,
             [done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
               tensorflow::LoggingResponse response;
               if (!status.ok() || !ParseMessage(bytes, &response)) {

@@ -1,11 +1,11 @@
 // A worker in another process, reached through gRPC. Thread-safe.
 #pragma once
 
-#include <grpcpp/channel.h>
 #include <grpcpp/completion_queue.h>
 
 #include <memory>
 
+#include "runtime/rpc/peer_channel.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet::rpc {
@@ -13,9 +13,11 @@ namespace tensorfleet::rpc {
 class RemoteWorker final : public WorkerInterface {
  public:
   // The queue must be polled, and must outlive all calls.
-  RemoteWorker(std::shared_ptr<grpc::Channel> channel, grpc::CompletionQueue* queue)
-      : channel_(std::move(channel)), queue_(queue) {}
+  RemoteWorker(std::shared_ptr<PeerChannel> peer, grpc::CompletionQueue* queue)
+      : peer_(std::move(peer)), queue_(queue) {}
 
+  // When no answer comes in time the connection is given up: calls on it that have no deadline end
+  // as Unavailable, and the next call is made on a new one.
   void GetStatus(const CallOptions& options, DoneWith<std::vector<DeviceAttributes>> done) override;
   void CreateWorkerSession(const CallOptions& options,
                            const tensorflow::CreateWorkerSessionRequest& request,
@@ -41,7 +43,7 @@ class RemoteWorker final : public WorkerInterface {
   void Call(const char* method, const google::protobuf::MessageLite& request,
             const CallOptions& options, Done done);
 
-  const std::shared_ptr<grpc::Channel> channel_;
+  const std::shared_ptr<PeerChannel> peer_;
   grpc::CompletionQueue* const queue_;
 };
 

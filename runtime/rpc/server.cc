@@ -122,7 +122,8 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   SetLimits(&builder);
   std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
   grpc::ServerCompletionQueue* const server_queue = queue.get();
-  s.peers = std::make_unique<GrpcPeers>(server_queue);
+  s.peers = std::make_unique<GrpcPeers>(
+      server_queue, PeerPatience{&s.timers, options.peer_silence, options.peer_answer});
 
   Worker::Options worker;
   worker.task = DeviceName::Task(options.job, options.task).TaskString();
@@ -138,6 +139,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   master.cluster = options.cluster;
   master.peers = s.peers.get();
   master.timers = &s.timers;
+  master.peer_answer = options.peer_answer;
   master.default_session_config = options.default_session_config;
   master.default_placement = options.default_placement;
   master.dump_dir = options.dump_dir;
@@ -203,6 +205,7 @@ Server::~Server() {
   closed.WaitFor(kLastReplies);
   // A call that another task kept waiting replies only now, on the queue that goes with the polls.
   WaitForCalls(s, kLastReplies);
+  s.peers->Stop();
   s.pool.reset();
   s.polls.reset();
 }

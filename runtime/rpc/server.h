@@ -34,6 +34,10 @@ struct ServerOptions {
   std::string dump_dir;     // where graphs are written before and after placing; empty: nowhere
   int compute_threads = 0;  // 0: as many as the machine has cores
   int poll_threads = 0;     // 0: a few
+  // How long a peer may say nothing while calls wait, and then how long it may take to say that it
+  // is there, before its connection is given up.
+  std::chrono::milliseconds peer_silence{5'000};
+  std::chrono::milliseconds peer_answer{10'000};
   // Called when another task asks this one to leave because the job has ended; must not block.
   // Null: such requests are refused.
   std::function<void(const std::string& from_task, const std::string& reason)> on_drain;

@@ -1,5 +1,6 @@
 #include "runtime/session/create_session.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
@@ -13,6 +14,7 @@ namespace {
 
 constexpr auto kFirstReminder = std::chrono::milliseconds(500);
 constexpr auto kReminderPeriod = std::chrono::seconds(10);
+constexpr auto kPauseBeforeAskingAgain = std::chrono::milliseconds(50);
 
 }  // namespace
 
@@ -116,19 +118,32 @@ Status SessionCreation::ChooseTasks() {
 void SessionCreation::AskAll(const CallOptions& call) {
   answered_ = std::make_unique<std::atomic<bool>[]>(tasks_.size());
   pending_ = tasks_.size() + 1;
-  CallOptions options;
-  options.cancellation = &calls_;
-  options.timeout = call.timeout;
-  options.wait_for_ready = true;
-  const std::shared_ptr<SessionCreation> self = shared_from_this();
-  for (size_t i = 0; i < tasks_.size(); ++i) {
-    tasks_[i].worker->GetStatus(options,
-                                [self, i](StatusOr<std::vector<DeviceAttributes>> devices) {
-                                  self->Answered(i, std::move(devices));
-                                });
-  }
+  if (call.timeout.count() > 0) deadline_ = std::chrono::steady_clock::now() + call.timeout;
+  for (size_t i = 0; i < tasks_.size(); ++i) Ask(i);
   Remind(/*is_first=*/true);
   OneLess();
+}
+
+void SessionCreation::Ask(size_t i) {
+  CallOptions options;
+  options.cancellation = &calls_;
+  options.wait_for_ready = true;
+  if (master_->options().timers != nullptr) options.timeout = master_->options().peer_answer;
+  if (deadline_.has_value()) {
+    const auto left = std::max(
+        std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - std::chrono::steady_clock::now()),
+        std::chrono::milliseconds(1));
+    options.timeout = options.timeout.count() > 0 ? std::min(options.timeout, left) : left;
+  }
+  tasks_[i].worker->GetStatus(
+      options, [self = shared_from_this(), i](StatusOr<std::vector<DeviceAttributes>> devices) {
+        self->Answered(i, std::move(devices));
+      });
+}
+
+bool SessionCreation::MayAskAgain() const {
+  return master_->options().timers != nullptr && !calls_.is_cancelled() &&
+         (!deadline_.has_value() || std::chrono::steady_clock::now() < *deadline_);
 }
 
 void SessionCreation::Remind(bool is_first) {
@@ -152,6 +167,12 @@ void SessionCreation::Remind(bool is_first) {
 }
 
 void SessionCreation::Answered(size_t i, StatusOr<std::vector<DeviceAttributes>> devices) {
+  // The peer is not up yet, or its connection is of no use: it was given up.
+  if (absl::IsDeadlineExceeded(devices.status()) && MayAskAgain()) {
+    master_->options().timers->RunAfter(kPauseBeforeAskingAgain,
+                                        [self = shared_from_this(), i] { self->Ask(i); });
+    return;
+  }
   answered_[i] = true;
   SessionTask& task = tasks_[i];
   Status status = devices.status();

@@ -1,10 +1,13 @@
 // How a master opens a session: asks every worker in scope for its devices (and waits for those
-// that are not up yet, saying so in the log), places the graph, then opens a session at each
+// that are not up yet, saying so in the log; one that does not answer in time is asked anew),
+// places the graph, then opens a session at each
 // worker. One object per attempt, kept alive by the calls that are under way.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +34,8 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
   Status ChooseTasks();
   Status UseClientsCluster();
   void AskAll(const CallOptions& call);
+  void Ask(size_t i);
+  bool MayAskAgain() const;
   void Remind(bool is_first);
   void Answered(size_t i, StatusOr<std::vector<DeviceAttributes>> devices);
   void OneLess();
@@ -53,6 +58,8 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
   std::vector<SessionTask> tasks_;
   std::vector<std::string> addresses_;  // by task; for messages
   std::unique_ptr<std::atomic<bool>[]> answered_;
+  // When the caller's patience ends; none: it waits.
+  std::optional<std::chrono::steady_clock::time_point> deadline_;
   std::atomic<size_t> pending_{0};
   CancellationManager calls_;
   CancellationManager* caller_ = nullptr;

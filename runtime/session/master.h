@@ -2,6 +2,7 @@
 // asynchronous like those of WorkerInterface, and arguments given by pointer live until `done`.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,6 +28,9 @@ class Master {
     ClusterSpec cluster;       // empty: there is only this process
     Peers* peers = nullptr;
     TimerQueue* timers = nullptr;
+    // How long a worker may take to say that it is there before it is asked again, on another
+    // connection. Needs the timers.
+    std::chrono::milliseconds peer_answer{10'000};
     tensorflow::ConfigProto default_session_config;
     DefaultPlacement default_placement = DefaultPlacement::kFirstJobTaskZero;
     std::string dump_dir;  // where sessions' graphs are written; empty: nowhere
