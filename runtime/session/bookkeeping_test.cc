@@ -6,7 +6,7 @@
 #include "runtime/session/request_ids.h"
 #include "runtime/session/step_errors.h"
 #include "runtime/session/step_table.h"
-#include "runtime/session/testing/silent_worker.h"
+#include "runtime/session/testing/stub_worker.h"
 
 namespace tensorfleet {
 namespace {
@@ -83,7 +83,7 @@ TEST(StepRendezvous, AbortEndsWaitersWithAnEcho) {
 }
 
 // Has one tensor, for everybody.
-class Giver final : public SilentWorker {
+class Giver final : public StubWorker {
  public:
   void RecvTensor(const CallOptions&, const RecvTensorArgs&, RecvTensorResult* result,
                   Done done) override {

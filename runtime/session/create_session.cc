@@ -298,7 +298,6 @@ void SessionCreation::Opened() {
     MutexLock lock(&master_->mu_);
     master_->sessions_[handle_] = session_;
   }
-  session_->WatchPeers();
   LogInfo(absl::StrCat("Start master session ", handle_), {{"workers", tasks_.size()}});
   tensorflow::CreateSessionResponse response;
   response.set_session_handle(handle_);

@@ -33,7 +33,6 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
     StepErrors errors;
     CancellationManager cancellation;
     CancellationManager::Token closing = -1;
-    int64_t preparation = -1;
     std::atomic<size_t> pending;
     void Abort(const Status& why) {
       errors.Add(why);
@@ -41,7 +40,6 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
     }
     void OneLess() {
       if (pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      session->RemovePreparation(preparation);
       if (closing >= 0) session->closing_.TryDeregister(closing);
       step->SetReady(errors.Merged(), std::move(contents));
     }
@@ -52,14 +50,10 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
   registration->contents = std::move(cut.contents);
   std::vector<CompiledStep::Part>& parts = registration->contents.parts;
   registration->pending = parts.size() + 1;
-  const auto abort = [weak = std::weak_ptr<Registration>(registration)](const Status& why) {
-    if (const auto live = weak.lock()) live->Abort(why);
-  };
-  registration->closing = closing_.Register([abort, self = weak_from_this()] {
-    if (const auto session = self.lock()) abort(session->closing_.status());
+  registration->closing = closing_.Register([weak = std::weak_ptr<Registration>(registration)] {
+    if (const auto live = weak.lock()) live->Abort(live->session->closing_.status());
   });
   if (registration->closing < 0) registration->Abort(closing_.status());
-  registration->preparation = AddPreparation({cut.tasks, abort});
 
   const SessionTask* own = nullptr;
   for (const SessionTask& task : options_.tasks) {

@@ -55,10 +55,7 @@ MasterSession::MasterSession(Options options)
   ++ServerMetrics().sessions;
 }
 
-MasterSession::~MasterSession() {
-  if (watch_ != nullptr) watch_->Stop();
-  --ServerMetrics().sessions;
-}
+MasterSession::~MasterSession() { --ServerMetrics().sessions; }
 
 StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& def, int64_t expected_version) {
   MutexLock lock(&extend_mu_);
@@ -69,19 +66,17 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& def, int64_t
   return ++version_;
 }
 
-bool MasterSession::EnterStep(const std::shared_ptr<StepRun>& distributed) {
+bool MasterSession::EnterStep() {
   MutexLock lock(&mu_);
   if (closed_) return false;
   ++running_;
-  if (distributed != nullptr) distributed_.emplace(distributed.get(), distributed);
   return true;
 }
 
-void MasterSession::LeaveStep(StepRun* distributed) {
+void MasterSession::LeaveStep() {
   std::function<void()> when_idle;
   {
     MutexLock lock(&mu_);
-    if (distributed != nullptr) distributed_.erase(distributed);
     if (--running_ == 0) when_idle.swap(when_idle_);
   }
   if (when_idle) when_idle();
@@ -267,7 +262,6 @@ void MasterSession::Close(Done done) {
       when_idle_ = [self = shared_from_this(), done] { self->DeleteWorkerSessions(done); };
     }
   }
-  if (watch_ != nullptr) watch_->Stop();
   closing_.StartCancel(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
   if (is_idle) DeleteWorkerSessions(std::move(done));
 }

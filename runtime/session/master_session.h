@@ -12,7 +12,6 @@
 #include "runtime/base/timer_queue.h"
 #include "runtime/session/compiled_step.h"
 #include "runtime/session/master_types.h"
-#include "runtime/session/peer_watch.h"
 #include "runtime/session/session_graph.h"
 #include "runtime/session/worker.h"
 
@@ -54,9 +53,6 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
                    Done done);
   void ReleaseCallable(int64_t handle);
 
-  // Steps end with Unavailable when a peer that they need says nothing any more. Once, at the
-  // start.
-  void WatchPeers();
   // Cancels what runs and calls back when nothing runs any more and the other workers were told.
   void Close(Done done);
 
@@ -74,20 +70,9 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
     std::vector<int> fetch_slots;
   };
 
-  // Counts a step that runs; false when the session is closed. `distributed` names it when it needs
-  // other tasks.
-  bool EnterStep(const std::shared_ptr<StepRun>& distributed) ABSL_LOCKS_EXCLUDED(mu_);
-  void LeaveStep(StepRun* distributed) ABSL_LOCKS_EXCLUDED(mu_);
-  // A step that is being prepared by `tasks`; `lost` is called, until it is removed, when one of
-  // them says nothing any more.
-  struct Preparation {
-    std::vector<std::string> tasks;
-    std::function<void(const Status& why)> lost;
-  };
-  int64_t AddPreparation(Preparation preparation) ABSL_LOCKS_EXCLUDED(mu_);
-  void RemovePreparation(int64_t id) ABSL_LOCKS_EXCLUDED(mu_);
-  bool NeedsTask(const std::string& task) ABSL_LOCKS_EXCLUDED(mu_);
-  void TaskLost(const std::string& task, const Status& why) ABSL_LOCKS_EXCLUDED(mu_);
+  // Counts a step that runs; false when the session is closed.
+  bool EnterStep() ABSL_LOCKS_EXCLUDED(mu_);
+  void LeaveStep() ABSL_LOCKS_EXCLUDED(mu_);
   Status ClosedError() const;
   std::shared_ptr<const Variant> FindVariant(const RunStepArgs& args);
   // Finds or starts preparing.
@@ -102,7 +87,6 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   const Options options_;
   SessionGraph graph_;
   CancellationManager closing_;
-  std::shared_ptr<PeerWatch> watch_;  // null when there are no peers
 
   Mutex extend_mu_;
   int64_t version_ ABSL_GUARDED_BY(extend_mu_) = 0;
@@ -110,9 +94,6 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   Mutex mu_;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   int running_ ABSL_GUARDED_BY(mu_) = 0;
-  absl::flat_hash_map<StepRun*, std::weak_ptr<StepRun>> distributed_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<int64_t, Preparation> preparations_ ABSL_GUARDED_BY(mu_);
-  int64_t next_preparation_ ABSL_GUARDED_BY(mu_) = 0;
   std::function<void()> when_idle_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::shared_ptr<const Variant>> variants_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::shared_ptr<CompiledStep>> steps_ ABSL_GUARDED_BY(mu_);

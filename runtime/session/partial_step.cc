@@ -123,7 +123,7 @@ void MasterSession::RunPartial(const CallOptions& call, RunStepArgs* args, RunSt
         std::vector<int> feeds;
         Status status = partial->step->status();
         if (status.ok()) status = partial->Take(*args, &feeds, &run->fetches, &run->is_last);
-        if (status.ok() && !self->EnterStep(nullptr)) status = self->ClosedError();
+        if (status.ok() && !self->EnterStep()) status = self->ClosedError();
         if (!status.ok()) {
           done(std::move(status));
           return;
@@ -186,7 +186,7 @@ void MasterSession::RunPartial(const CallOptions& call, RunStepArgs* args, RunSt
               part.task->worker->CleanupGraph({}, p->step_id, [](Status) {});
             }
           }
-          self->LeaveStep(nullptr);
+          self->LeaveStep();
         };
         const auto one_less = [run, over] {
           if (run->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) over();

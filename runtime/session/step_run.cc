@@ -1,6 +1,5 @@
 #include "runtime/session/step_run.h"
 
-#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -82,10 +81,7 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
     return;
   }
   const std::vector<CompiledStep::Part>& parts = step_->parts();
-  is_distributed_ = std::any_of(parts.begin(), parts.end(), [](const CompiledStep::Part& part) {
-    return !part.task->is_local;
-  });
-  if (!session_->EnterStep(is_distributed_ ? shared_from_this() : nullptr)) {
+  if (!session_->EnterStep()) {
     done_(session_->ClosedError());
     return;
   }
@@ -158,10 +154,6 @@ void StepRun::PartDone(size_t i, Status status) {
   if (pending_.fetch_sub(1, std::memory_order_acq_rel) == 1) Finish();
 }
 
-void StepRun::Abort(const Status& why) {
-  if (errors_.Add(why)) cancellation_.StartCancel(MarkDerived(why));
-}
-
 void StepRun::Finish() {
   if (caller_token_ >= 0) caller_->TryDeregister(caller_token_);
   if (session_token_ >= 0) session_->closing_.TryDeregister(session_token_);
@@ -174,7 +166,7 @@ void StepRun::Finish() {
   MasterSession::Done done = std::move(done_);
   done(std::move(status));
   CleanUp();
-  session_->LeaveStep(is_distributed_ ? this : nullptr);
+  session_->LeaveStep();
 }
 
 void StepRun::FillMetadata() {

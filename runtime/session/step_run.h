@@ -21,10 +21,6 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
   // timeout.
   void Start(const CallOptions& call, const tensorflow::RunOptions& options);
 
-  const CompiledStep& step() const { return *step_; }
-  // Ends the step with `why`.
-  void Abort(const Status& why);
-
   // By position in the prepared step: to be filled before Start, to be read in `done`.
   std::vector<Tensor> feeds;
   std::vector<Tensor> fetches;
@@ -50,7 +46,6 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
   int64_t start_nanos_ = 0;
   bool is_traced_ = false;
   bool caller_waits_ = false;
-  bool is_distributed_ = false;
   CallFrame frame_;
   std::vector<PartCall> calls_;
   CancellationManager cancellation_;
