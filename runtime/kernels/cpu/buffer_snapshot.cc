@@ -12,7 +12,7 @@ namespace tensorfleet::cpu {
 namespace {
 
 constexpr int64_t kPage = 4096;
-// What Next reads at once: an updater waits no longer than it takes to copy so much.
+// What Next reads at once. An updater of these very bytes waits until they have been copied.
 constexpr int64_t kPiece = 64 * kPage;
 
 }  // namespace
@@ -22,11 +22,15 @@ struct SnapshotState {
       : hold(std::move(buffer)), begin(begin), size(size) {}
 
   Mutex mu;
+  CondVar was_read;
   // The snapshot's own share of the buffer.
   BufferRef hold ABSL_GUARDED_BY(mu);
   const char* const begin;
   const int64_t size;
   int64_t position ABSL_GUARDED_BY(mu) = 0;  // a multiple of kPage before the end
+  // What lies between the position and here is being copied, without the lock: who saves may have
+  // little of the processor, and whoever updates other rows is not to wait for that.
+  int64_t reading_end ABSL_GUARDED_BY(mu) = 0;
   // Pages that were about to be overwritten, by their number.
   absl::flat_hash_map<int64_t, std::unique_ptr<char[]>> kept ABSL_GUARDED_BY(mu);
 
@@ -45,21 +49,42 @@ struct SnapshotState {
     }
   }
 
-  void Read(int64_t bytes, char* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
-    const int64_t end = position + bytes;
-    if (kept.empty()) {
-      std::memcpy(out, begin + position, bytes);
-      position = end;
-      return;
+  bool IsReadingAny(const RowIndices& rows, const char* base, int64_t row_bytes) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    for (int64_t i = 0; i < rows.size(); ++i) {
+      const int64_t from = base + rows[i] * row_bytes - begin;
+      if (from < reading_end && from + row_bytes > position) return true;
     }
-    // A page that is kept may be changing where it was.
-    for (; position < end; position = std::min(position + kPage, size)) {
-      const int64_t page = position / kPage;
-      const auto it = kept.find(page);
-      std::memcpy(out, it != kept.end() ? it->second.get() : begin + position, PageSize(page));
-      out += PageSize(page);
-      if (it != kept.end()) kept.erase(it);
+    return false;
+  }
+
+  // Copies the next bytes to `out`; how many.
+  int64_t Read(char* out) {
+    std::vector<std::unique_ptr<char[]>> aside;  // by page from the first one on; empty: none
+    int64_t first = 0, end = 0;
+    {
+      MutexLock lock(&mu);
+      first = position;
+      end = reading_end = std::min(position + kPiece, size);
+      if (!kept.empty()) aside.resize((end - first + kPage - 1) / kPage);
+      for (size_t i = 0; i < aside.size(); ++i) {
+        const auto it = kept.find(first / kPage + static_cast<int64_t>(i));
+        if (it == kept.end()) continue;
+        aside[i] = std::move(it->second);
+        kept.erase(it);
+      }
     }
+    if (aside.empty()) std::memcpy(out, begin + first, end - first);
+    for (size_t i = 0; i < aside.size(); ++i) {
+      const int64_t offset = static_cast<int64_t>(i) * kPage;
+      // A page that was kept may be changing where it was.
+      const char* const page = aside[i] != nullptr ? aside[i].get() : begin + first + offset;
+      std::memcpy(out + offset, page, std::min(kPage, end - first - offset));
+    }
+    MutexLock lock(&mu);
+    position = end;
+    was_read.NotifyAll();
+    return end - first;
   }
 };
 
@@ -100,7 +125,7 @@ BufferSnapshot::~BufferSnapshot() {
     MutexLock lock(&state_->mu);
     released = std::move(state_->hold);
     state_->hold = BufferRef();
-    state_->position = state_->size;
+    state_->position = state_->reading_end = state_->size;
     state_->kept.clear();
   }
   Registry& all = AllSnapshots();
@@ -116,10 +141,7 @@ BufferSnapshot::~BufferSnapshot() {
 }
 
 absl::string_view BufferSnapshot::Next() {
-  MutexLock lock(&state_->mu);
-  const int64_t bytes = std::min(kPiece, state_->size - state_->position);
-  state_->Read(bytes, scratch_.get());
-  return absl::string_view(scratch_.get(), bytes);
+  return absl::string_view(scratch_.get(), state_->Read(scratch_.get()));
 }
 
 bool BufferSnapshot::MayOverwrite(const Tensor& value, const RowIndices& rows, int64_t row_bytes)
@@ -133,11 +155,14 @@ bool BufferSnapshot::MayOverwrite(const Tensor& value, const RowIndices& rows, i
     if (it == all.by_buffer.end()) return false;
     states = it->second;
   }
-  for (const auto& state : states) state->mu.Lock();
+  const char* const base = static_cast<const char*>(value.raw());
+  for (const auto& state : states) {
+    state->mu.Lock();
+    while (state->IsReadingAny(rows, base, row_bytes)) state->was_read.Wait(&state->mu);
+  }
   // Without the snapshots' shares, is `value` the only one? It keeps the buffer alive meanwhile.
   for (const auto& state : states) state->hold = BufferRef();
   const bool alone = value.buffer_is_unique();
-  const char* const base = static_cast<const char*>(value.raw());
   for (const auto& state : states) {
     state->hold = value.buffer();
     if (!alone) continue;

@@ -1,5 +1,7 @@
 #include "runtime/kernels/cpu/io_kernel.h"
 
+#include <unistd.h>
+
 #include <utility>
 
 #include "runtime/base/thread_pool.h"
@@ -7,11 +9,22 @@
 namespace tensorfleet::cpu {
 
 void RunOnIoThread(std::function<void()> work) {
-  // A save, a restore and a merge at once, and one more. Never destroyed: kernels may run until the
-  // end of the process.
-  constexpr int kThreads = 4;
+  // A restore and a merge at once, and one more. Never destroyed: kernels may run until the end of
+  // the process.
+  constexpr int kThreads = 3;
   static ThreadPool* const threads = new ThreadPool("file-io", kThreads);
   threads->Schedule(std::move(work));
+}
+
+void RunBesideSteps(std::function<void()> work) {
+  constexpr int kThreads = 2, kNice = 10;
+  static ThreadPool* const threads = new ThreadPool("file-save", kThreads);
+  threads->Schedule([work = std::move(work)] {
+    // Of this thread alone, as Linux has it. Not to be taken back: that needs a privilege.
+    thread_local const int lowered = ::nice(kNice);
+    (void)lowered;
+    work();
+  });
 }
 
 Status CheckCancelled(const KernelContext& ctx) {

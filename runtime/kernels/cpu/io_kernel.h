@@ -10,6 +10,9 @@ namespace tensorfleet::cpu {
 
 // Runs `work`, which may block on files, soon.
 void RunOnIoThread(std::function<void()> work);
+// The same for work that goes on beside the steps of others: its threads yield the processors to
+// them (by a nice of 10 more).
+void RunBesideSteps(std::function<void()> work);
 
 class IoKernel : public AsyncKernel {
  public:

@@ -67,7 +67,7 @@ class FrozenValue final : public ByteSource {
 };
 
 // Training goes on while the bytes go out: the values are frozen at once, and written on another
-// thread. The op is done when the files are safe on the disk.
+// thread, in the time that steps leave. The op is done when the files are safe on the disk.
 class SaveKernel final : public AsyncKernel {
  public:
   void ComputeAsync(KernelContext& ctx, Done done) const override {
@@ -85,7 +85,7 @@ class SaveKernel final : public AsyncKernel {
     }
     // std::function wants what can be copied.
     auto job = std::make_shared<Job>(Job{*std::move(in), std::move(values)});
-    RunOnIoThread([&ctx, job = std::move(job), done = std::move(done)]() mutable {
+    RunBesideSteps([&ctx, job = std::move(job), done = std::move(done)]() mutable {
       const Status saved = Save(ctx, *job);
       job.reset();  // before anybody hears of it: the memory is free then
       done(saved);
