@@ -111,6 +111,20 @@ void RegisterBinaryOps(OpRegistry& ops) {
               .Attr(kFloats)
               .Shape(shapes::Broadcast)
               .Doc("The angle of the point (x, y), in radians."));
+  ops.Add(OpSchemaBuilder("Polygamma")
+              .Input("a: T")
+              .Input("x: T")
+              .Output("z: T")
+              .Attr("T: {float, double}")
+              .Shape(shapes::Broadcast)
+              .Doc("The derivative of order a + 1 of the logarithm of gamma(x)."));
+  ops.Add(OpSchemaBuilder("Zeta")
+              .Input("x: T")
+              .Input("q: T")
+              .Output("z: T")
+              .Attr("T: {float, double}")
+              .Shape(shapes::Broadcast)
+              .Doc("Hurwitz's zeta function: the sum of (q + n) to the power -x over all n >= 0."));
   ops.Add(OpSchemaBuilder("Equal")
               .Input("x: T")
               .Input("y: T")

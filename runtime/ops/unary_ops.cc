@@ -56,6 +56,7 @@ constexpr UnaryOp kMath[] = {
     {"Erf", kFloats, "The Gauss error function of each element."},
     {"Erfc", kFloats, "1 - erf(x) for each element."},
     {"Lgamma", kFloats, "The logarithm of |gamma(x)| for each element."},
+    {"Digamma", kFloats, "The derivative of Lgamma for each element."},
 };
 
 // Activations, whose argument and result TensorFlow names "features" and "activations".

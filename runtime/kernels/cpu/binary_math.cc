@@ -2,6 +2,9 @@
 #include <cmath>
 #include <complex>
 
+#include <Eigen/Core>
+#include <unsupported/Eigen/SpecialFunctions>
+
 #include "runtime/kernels/cpu/binary.h"
 
 namespace tensorfleet::cpu {
@@ -53,6 +56,14 @@ template <typename T>
 struct Atan2 {
   T operator()(T y, T x) const { return std::atan2(y, x); }
 };
+template <typename T>
+struct Polygamma {
+  T operator()(T order, T x) const { return Eigen::numext::polygamma(order, x); }
+};
+template <typename T>
+struct Zeta {
+  T operator()(T x, T q) const { return Eigen::numext::zeta(x, q); }
+};
 
 }  // namespace
 
@@ -63,6 +74,8 @@ void RegisterMathBinaryKernels(KernelRegistry& r) {
   AddBinary<Xlogy, kSlow>(r, "Xlogy", FloatsAndComplexes());
   AddBinary<Xlog1py, kSlow>(r, "Xlog1py", FloatsAndComplexes());
   AddBinary<Atan2, kSlow>(r, "Atan2", Floats());
+  AddBinary<Polygamma, 4 * kSlow>(r, "Polygamma", FullFloats());
+  AddBinary<Zeta, 4 * kSlow>(r, "Zeta", FullFloats());
 }
 
 }  // namespace tensorfleet::cpu

@@ -99,6 +99,15 @@ TEST_F(BinaryTest, FloorDivisionRoundsDownAndItsRemainderHasTheSignOfTheDivisor)
   ExpectSame(RunOne("FloorMod", {x, y}), Tensor::Vector<float>({1, -1, -1}));
 }
 
+TEST_F(BinaryTest, ZetaAndPolygammaHaveTheirKnownValues) {
+  const float basel = 1.64493407f, apery = 1.20205690f;
+  ExpectClose(RunOne("Zeta", {Tensor::Vector<float>({2, 2, 3}), Tensor::Vector<float>({1, 2, 1})}),
+              Tensor::Vector<float>({basel, basel - 1, apery}), 1e-5);
+  ExpectClose(
+      RunOne("Polygamma", {Tensor::Vector<float>({1, 2, 0}), Tensor::Vector<float>({1, 1, 1})}),
+      Tensor::Vector<float>({basel, -2 * apery, -0.57721566f}), 1e-5);
+}
+
 TEST_F(BinaryTest, ZeroWinsInTheNoNanOps) {
   const Tensor x = Tensor::Vector<float>({kNan, 6}), y = Tensor::Vector<float>({0, 2});
   ExpectSame(RunOne("DivNoNan", {x, y}), Tensor::Vector<float>({0, 3}));

@@ -71,6 +71,11 @@ struct Lgamma {
   }
 };
 
+template <typename T>
+struct Digamma {
+  T operator()(T x) const { return Eigen::numext::digamma(x); }
+};
+
 constexpr int64_t kSlow = 12000;
 
 }  // namespace
@@ -101,6 +106,7 @@ void RegisterMathUnaryKernels(KernelRegistry& r) {
   AddUnary<Erf, kSlow>(r, "Erf", Floats());
   AddUnary<Erfc, kSlow>(r, "Erfc", Floats());
   AddUnary<Lgamma, kSlow>(r, "Lgamma", Floats());
+  AddUnary<Digamma, kSlow>(r, "Digamma", Floats());
 }
 
 }  // namespace tensorfleet::cpu

@@ -69,6 +69,11 @@ constexpr FloatFunction kFunctions[] = {
      [](double x) { return x < 0 ? 1.7580993408473769 * std::expm1(x) : 1.0507009873554805 * x; }},
 };
 
+TEST_F(UnaryTest, DigammaHasItsKnownValues) {
+  ExpectClose(RunOne("Digamma", {Tensor::Vector<float>({1, 0.5, 2, -0.5})}),
+              Tensor::Vector<float>({-0.57721566f, -1.96351003f, 0.42278434f, 0.03648998f}), 1e-6);
+}
+
 TEST_F(UnaryTest, FloatFunctionsAgreeWithTheStandardLibrary) {
   for (const FloatFunction& function : kFunctions) {
     SCOPED_TRACE(function.op);

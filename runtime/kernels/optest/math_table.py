@@ -105,6 +105,8 @@ MATH: tuple[Line, ...] = (
     binary("Xlogy", INEXACT, second="positive", ulps=16),
     binary("Xlog1py", INEXACT, second="positive", ulps=16),
     binary("Atan2", FLOATS, names=("y", "x"), ulps=16),
+    binary("Polygamma", ("float32", "float64"), "small", "positive", names=("a", "x"), ulps=256),
+    binary("Zeta", ("float32", "float64"), "positive", "positive", names=("x", "q"), ulps=256),
     binary("Equal", EVERY, "small", "small"),
     binary("NotEqual", EVERY, "small", "small"),
     binary("Less", REALS, "small", "small"),

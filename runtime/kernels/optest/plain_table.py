@@ -172,8 +172,9 @@ def older_forms(pool: Pool) -> list[Any]:
         list(raw.FusedBatchNormV2(x=image, scale=scale, offset=scale, mean=constant([], np.float32), variance=constant([], np.float32)))[:3],
         list(raw.FusedBatchNormGrad(y_backprop=image, x=image, scale=scale, reserve_space_1=scale, reserve_space_2=scale))[:3],
         list(raw.FusedBatchNormGradV2(y_backprop=image, x=image, scale=scale, reserve_space_1=scale, reserve_space_2=scale))[:3]]
-    for dtype in (t for t in FLOATS if runs("Lgamma", t)):
-        steps.append(raw.Lgamma(x=constant(pool((5, 5), dtype, "positive"))))
+    for op in ("Lgamma", "Digamma"):
+        for dtype in (t for t in FLOATS if runs(op, t)):
+            steps.append(getattr(raw, op)(x=constant(pool((5, 5), dtype, "positive"))))
     return steps
 
 
