@@ -4,11 +4,9 @@
 #include <deque>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
-#include "runtime/graph/function_library.h"
 #include "runtime/place/added_nodes.h"
+#include "runtime/place/expand_call.h"
 #include "runtime/place/function_calls.h"
-#include "runtime/place/insert_body.h"
 #include "runtime/place/lower_control_flow.h"
 #include "runtime/place/sweep.h"
 
@@ -54,65 +52,23 @@ class CallExpander {
   Status Expand(const Call& call) {
     Node* node = call.node;
     TFLEET_ASSIGN_OR_RETURN(const std::vector<tensorflow::NameAttrList> functions,
-                            FunctionsOf(*node));
-    const bool plain = IsPartitionedCall(*node) || IsCallByName(*node, *graph_);
+                            FunctionsOf(*node, *graph_));
+    const bool plain = IsPlainCall(*node, *graph_);
     if (graph_->num_nodes() > max_nodes_ || IsRecursive(functions, *call.within) ||
         !(plain ? MayInline(*node, functions[0].name()) : MayLower(*node))) {
       return Keep(node, functions[0]);
     }
-    std::vector<FunctionBody> bodies;
-    for (const tensorflow::NameAttrList& function : functions) {
-      TFLEET_ASSIGN_OR_RETURN(
-          FunctionBody body,
-          InstantiateFunction(graph_->ops(), graph_->library(), function.name(), function.attr()));
-      bodies.push_back(std::move(body));
-    }
+    TFLEET_ASSIGN_OR_RETURN(const std::vector<FunctionBody> bodies, BodiesOf(functions, *graph_));
     if (!plain && !CanLower(*node, bodies)) return Keep(node, functions[0]);
 
-    TFLEET_RETURN_IF_ERROR(TieInvariants(node));
     std::vector<std::string> within = *call.within;
     for (const tensorflow::NameAttrList& function : functions) within.push_back(function.name());
-    std::vector<Node*> calls;
-    if (plain) {
-      TFLEET_ASSIGN_OR_RETURN(calls, Inline(node, bodies[0]));
-    } else {
-      conditional_ = true;
-      TFLEET_ASSIGN_OR_RETURN(calls, IsWhile(*node) ? LowerWhile(node, bodies, graph_)
-                                     : IsIf(*node)  ? LowerIf(node, bodies, graph_)
-                                                    : LowerCase(node, bodies, graph_));
-    }
+    conditional_ |= !plain;
+    TFLEET_ASSIGN_OR_RETURN(const std::vector<Node*> calls,
+                            ExpandCall(node, bodies, conditional_, graph_));
     const auto shared = std::make_shared<const std::vector<std::string>>(std::move(within));
     for (Node* inner : calls) open_.push_back({inner, shared});
     return OkStatus();
-  }
-
-  // The functions that a call names, in the order in which they are used. Errors: NotFound.
-  StatusOr<std::vector<tensorflow::NameAttrList>> FunctionsOf(const Node& node) const {
-    std::vector<tensorflow::NameAttrList> functions;
-    if (IsCallByName(node, *graph_)) {
-      tensorflow::NameAttrList& function = functions.emplace_back();
-      function.set_name(node.op());
-      *function.mutable_attr() = node.def().attr();
-    } else if (IsCase(node)) {
-      TFLEET_ASSIGN_OR_RETURN(
-          functions, GetAttr<std::vector<tensorflow::NameAttrList>>(node.def(), "branches"));
-      if (functions.empty()) return InvalidArgument("a Case needs at least one branch");
-    } else {
-      std::vector<const char*> attrs = {"f"};
-      if (IsIf(node)) attrs = {"then_branch", "else_branch"};
-      if (IsWhile(node)) attrs = {"cond", "body"};
-      for (const char* attr : attrs) {
-        TFLEET_ASSIGN_OR_RETURN(tensorflow::NameAttrList function,
-                                GetAttr<tensorflow::NameAttrList>(node.def(), attr));
-        functions.push_back(std::move(function));
-      }
-    }
-    for (const tensorflow::NameAttrList& function : functions) {
-      if (graph_->library() == nullptr || graph_->library()->Find(function.name()) == nullptr) {
-        return NotFound("Function ", function.name(), " is not defined.");
-      }
-    }
-    return functions;
   }
 
   static bool IsRecursive(const std::vector<tensorflow::NameAttrList>& functions,
@@ -163,100 +119,6 @@ class CallExpander {
     }
     MoveControlOutputs(node, call, graph_);
     graph_->RemoveNode(node);
-    return OkStatus();
-  }
-
-  // A call is dead where one of its arguments is. In the last iteration of a loop around it the
-  // loop's invariants are still alive: they are held back, so that what takes only them in the body
-  // does not run where the call would not.
-  Status TieInvariants(Node* node) {
-    if (!ControlInputs(*node).empty()) return OkStatus();  // dead with them, as all of the body
-    TFLEET_ASSIGN_OR_RETURN(const std::vector<Endpoint> inputs, DataInputs(*node));
-    const auto is_invariant = [](const Endpoint& input) {
-      return input.node->IsEnter() &&
-             GetAttrOr<bool>(input.node->def(), "is_constant", false).value_or(false);
-    };
-    const auto invariants = std::count_if(inputs.begin(), inputs.end(), is_invariant);
-    if (invariants == 0 || invariants == static_cast<int64_t>(inputs.size())) return OkStatus();
-    AddedNodes added(*node, graph_);
-    std::vector<Node*> alive;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (is_invariant(inputs[i])) continue;
-      TFLEET_ASSIGN_OR_RETURN(Node * seen, added.Identity(absl::StrCat("alive_", i), inputs[i]));
-      alive.push_back(seen);
-    }
-    TFLEET_ASSIGN_OR_RETURN(Node * start, added.After("alive", alive));
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!is_invariant(inputs[i])) continue;
-      TFLEET_ASSIGN_OR_RETURN(Node * tied, added.Identity(absl::StrCat("tied_", i), inputs[i]));
-      graph_->AddControlEdge(start, tied);
-      TFLEET_RETURN_IF_ERROR(graph_->ReplaceInput(node, static_cast<int>(i), tied, 0));
-    }
-    return OkStatus();
-  }
-
-  StatusOr<std::vector<Node*>> Inline(Node* node, const FunctionBody& body) {
-    if (static_cast<int>(body.returns.size()) != node->num_outputs()) {
-      return InvalidArgument("the call has ", node->num_outputs(),
-                             " outputs but the function returns ", body.returns.size());
-    }
-    AddedNodes added(*node, graph_);
-    BodySite site;
-    site.prefix = absl::StrCat(node->name(), "/");
-    site.device = added.device();
-    TFLEET_ASSIGN_OR_RETURN(site.args, DataInputs(*node));
-    const std::vector<Node*> waits_for = ControlInputs(*node);
-    Node* start = nullptr;
-    if (!waits_for.empty()) {
-      TFLEET_ASSIGN_OR_RETURN(start, added.After("start", waits_for));
-    }
-    for (size_t i = 0; i < site.args.size(); ++i) {
-      Endpoint& arg = site.args[i];
-      // A reference is read once, when the call starts; an argument in hand must not let the body
-      // start early.
-      if (start == nullptr && !IsRef(arg.node->output_type(arg.index))) continue;
-      TFLEET_ASSIGN_OR_RETURN(Node * passed, added.Identity(absl::StrCat("arg_", i), arg));
-      if (start != nullptr) graph_->AddControlEdge(start, passed);
-      arg = {passed, 0};
-    }
-    site.starter = [&]() -> StatusOr<Node*> {
-      // In a branch or a loop the body must not run where the call would not.
-      if (start != nullptr || !conditional_ || site.args.empty()) return start;
-      std::vector<Node*> alive;
-      for (size_t i = 0; i < site.args.size(); ++i) {
-        TFLEET_ASSIGN_OR_RETURN(Node * seen,
-                                added.Identity(absl::StrCat("alive_", i), site.args[i]));
-        alive.push_back(seen);
-      }
-      return added.After("start", alive);
-    };
-    TFLEET_ASSIGN_OR_RETURN(InsertedBody inserted, InsertBody(body, site, graph_));
-    TFLEET_RETURN_IF_ERROR(MoveControls(node, inserted, start, &added));
-    for (int i = 0; i < node->num_outputs(); ++i) {
-      TFLEET_RETURN_IF_ERROR(MoveOutput({node, i}, inserted.returns[i], graph_));
-    }
-    graph_->RemoveNode(node);
-    return std::move(inserted.calls);
-  }
-
-  // What waits for the call waits for its results and its side effects.
-  Status MoveControls(Node* node, const InsertedBody& inserted, Node* start, AddedNodes* added) {
-    const bool waited_for = std::any_of(node->out_edges().begin(), node->out_edges().end(),
-                                        [](const Edge* edge) { return edge->is_control(); });
-    if (!waited_for) return OkStatus();
-    std::vector<Node*> parts = inserted.side_effects;
-    if (start != nullptr) parts.push_back(start);
-    for (size_t i = 0; i < inserted.returns.size(); ++i) {
-      const Endpoint& value = inserted.returns[i];
-      if (!value.node->IsSwitch()) {
-        parts.push_back(value.node);
-        continue;
-      }
-      TFLEET_ASSIGN_OR_RETURN(Node * seen, added->Identity(absl::StrCat("result_", i), value));
-      parts.push_back(seen);
-    }
-    TFLEET_ASSIGN_OR_RETURN(Node * done, added->After("done", parts));
-    MoveControlOutputs(node, done, graph_);
     return OkStatus();
   }
 

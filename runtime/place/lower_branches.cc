@@ -156,7 +156,12 @@ StatusOr<std::vector<Node*>> LowerCase(Node* node, const std::vector<FunctionBod
                               SetAttr(def, "dtype", DType::kInt32);
                               SetAttr(def, "value", Tensor::Scalar(static_cast<int32_t>(k)));
                             }));
-    if (pivot != nullptr) lowering.graph()->AddControlEdge(pivot, number);
+    // Without inputs it would be outside of the loop that the Case may be in.
+    if (pivot == nullptr) pivot = index.node;
+    if (pivot->IsSwitch()) {
+      TFLEET_ASSIGN_OR_RETURN(pivot, lowering.added().Identity(name + "/index_here", index));
+    }
+    lowering.graph()->AddControlEdge(pivot, number);
     TFLEET_ASSIGN_OR_RETURN(Node * equal,
                             lowering.added().Add(name + "/chosen", "Equal", {index, {number, 0}}));
     return lowering.Choose(name + "/", {equal, 0}, inputs, branch,

@@ -69,7 +69,8 @@ TEST_F(LowerTest, ACaseIsAChainOfChoices) {
   Add("out", "Neg", {"case"});
   EXPECT_THAT(Rewrite(),
               IsSupersetOf(
-                  {"case/branch_0/chosen = Equal(index, case/branch_0/index) @ a0",
+                  {"case/branch_0/index = Const(^index) @ a0",  // in the index's frame
+                   "case/branch_0/chosen = Equal(index, case/branch_0/index) @ a0",
                    "case/branch_0/switch_1 = Switch(index, case/branch_0/chosen) @ a0",
                    "case/branch_1/chosen = Equal(case/branch_0/switch_1, case/branch_1/index) @ a0",
                    "case/branch_1/index = Const(^case/branch_0/pivot_f) @ a0",
