@@ -1,6 +1,7 @@
 #include "runtime/client/gradients.h"
 
 #include "runtime/client/gradients/builder.h"
+#include "runtime/client/gradients/calls.h"
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
@@ -51,6 +52,13 @@ Status CheckArguments(absl::Span<const Output> ys, absl::Span<const Output> xs,
   return OkStatus();
 }
 
+// Where calls were expanded, what gives out their results now.
+std::vector<Output> CurrentOf(const Scope& scope, absl::Span<const Output> outputs) {
+  std::vector<Output> current;
+  for (const Output& output : outputs) current.push_back(scope.Current(output));
+  return current;
+}
+
 }  // namespace
 
 Output ToDense(const Scope& scope, const Gradient& gradient) {
@@ -69,6 +77,11 @@ std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const 
   std::vector<Gradient> results(xs.size());
   scope.Fail(CheckArguments(ys, xs, grad_ys));
   if (!scope.status().ok()) return results;
+  const GradientRegistry& registry =
+      options.registry != nullptr ? *options.registry : BuiltinGradients();
+  scope.Fail(ExpandCallsBetween(scope, ys, xs, registry));
+  if (!scope.status().ok()) return results;
+  const std::vector<Output> from = CurrentOf(scope, ys), to = CurrentOf(scope, xs);
   const Scope inner = scope.SubScope("gradients");
   std::vector<Gradient> seeds(grad_ys.begin(), grad_ys.end());
   seeds.resize(ys.size());
@@ -82,8 +95,8 @@ std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const 
     scope.Fail(loops.status());
     return results;
   }
-  for (const absl::Span<const Output> outputs : {ys, xs}) {
-    for (const Output& output : outputs) {
+  for (const std::vector<Output>* outputs : {&from, &to}) {
+    for (const Output& output : *outputs) {
       if (const Loop* loop = (*loops)->FrameOfOutput(output.node()); loop != nullptr) {
         scope.Fail(InvalidArgument("'", output.name(), "' is inside the loop '", loop->frame_name,
                                    "'; gradients are between tensors outside of loops"));
@@ -92,7 +105,8 @@ std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const 
     }
   }
   DirectValues values(inner);
-  results = GradientBuilder(inner, options, &values, **loops, /*level=*/nullptr).Run(ys, seeds, xs);
+  results =
+      GradientBuilder(inner, options, &values, **loops, /*level=*/nullptr).Run(from, seeds, to);
   return scope.status().ok() ? results : std::vector<Gradient>(xs.size());
 }
 

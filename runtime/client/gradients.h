@@ -60,9 +60,11 @@ struct GradientOptions {
 // gradient is then that of the variable's value. `grad_ys` (empty, or one per y) weighs the
 // elements of the ys; an absent one stands for ones, and a complex y must have one. The ops go
 // under "gradients/" in `scope`, with TensorFlow's names. Dataflow loops and conditionals (Switch,
-// Merge, Enter, Exit) are differentiated too. Errors, recorded in the scope: Unimplemented naming
-// the op and node whose gradient is needed and not there; InvalidArgument for ys or xs that are not
-// valid or have no gradient by their type.
+// Merge, Enter, Exit) are differentiated too. Calls of functions (PartitionedCall, If, Case, While)
+// on the way are replaced by the functions' bodies, in the graph itself, under the names that they
+// have: a session that was given one as a call refuses to go on. Errors, recorded in the scope:
+// Unimplemented naming the op and node whose gradient is needed and not there; InvalidArgument for
+// ys or xs that are not valid or have no gradient by their type.
 std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const Output> ys,
                                            absl::Span<const Output> xs,
                                            absl::Span<const Gradient> grad_ys = {},

@@ -146,11 +146,11 @@ TEST(Gradients, GoWhereTheirOpsAreWhenAskedTo) {
 
 TEST(Gradients, ThatAreNotThereAreRefusedByName) {
   Scope root;
-  const Output x = Const(root, Tensor::Of<float>(Shape({2, 2}), {1, 2, 3, 4}));
-  const Output q = ops::Qr(root.Named("decomposed"), x).q;
-  AddSymbolicGradients(root, {q}, {x});
+  const Output x = Const(root, Tensor::Of<float>(Shape({1, 1, 1, 4}), {1, 2, 3, 4}));
+  const Output y = ops::LRNGrad(root.Named("normalized"), x, x, x);
+  AddSymbolicGradients(root, {y}, {x});
   EXPECT_EQ(root.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(root.status().message()), HasSubstr("Qr (node 'decomposed')"));
+  EXPECT_THAT(std::string(root.status().message()), HasSubstr("LRNGrad (node 'normalized')"));
 }
 
 TEST(Gradients, RefuseWhatHasNone) {

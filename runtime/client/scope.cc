@@ -3,12 +3,15 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
 #include "runtime/device/device_name.h"
 #include "runtime/graph/attr.h"
 #include "runtime/graph/function_library.h"
 #include "runtime/graph/graph_import.h"
 #include "runtime/graph/shape_context.h"
 #include "runtime/ops/all.h"
+#include "runtime/place/graph_edit.h"
 
 namespace tensorfleet {
 namespace {
@@ -52,8 +55,22 @@ struct Scope::State {
   // last suffix tried for each.
   absl::flat_hash_set<std::string> taken;
   absl::flat_hash_map<std::string, int> suffixes;
-  std::vector<std::vector<PartialShape>> shapes;  // by node id
-  std::vector<Tensor> constants;                  // by node id; invalid where unknown
+  std::vector<std::vector<PartialShape>> shapes;              // by node id
+  std::vector<Tensor> constants;                              // by node id; invalid where unknown
+  absl::flat_hash_map<Node*, Node*> in_place_of;              // by what was replaced
+  absl::flat_hash_map<const Node*, const Node*> replaced_by;  // the other way round
+  std::vector<const Node*> replaced;
+
+  Status MoveUsers(Node* from, Node* to) {
+    for (int i = 0; i < from->num_outputs(); ++i) {
+      TFLEET_RETURN_IF_ERROR(MoveOutput({from, i}, {to, i}, &graph));
+    }
+    MoveControlOutputs(from, to, &graph);
+    return OkStatus();
+  }
+
+  // What took the place of other nodes goes out under their names, and these do not.
+  void GiveNames(tensorflow::GraphDef* def) const;
 
   // `name`, or `name` with the first of "_1", "_2", ... that nobody has.
   std::string Unique(const std::string& name) {
@@ -68,6 +85,43 @@ struct Scope::State {
     return taken.contains(absl::AsciiStrToLower(name)) || graph.FindNode(name) != nullptr;
   }
 };
+
+void Scope::State::GiveNames(tensorflow::GraphDef* def) const {
+  absl::flat_hash_map<std::string, std::string> names;
+  absl::flat_hash_set<std::string> gone;
+  for (const auto& [node, results] : in_place_of) {
+    names[results->name()] = node->name();
+    gone.insert(node->name());
+  }
+  const auto rename = [&](absl::string_view before, const std::string& name,
+                          absl::string_view after, std::string* text) {
+    if (const auto it = names.find(name); it != names.end()) {
+      *text = absl::StrCat(before, it->second, after);
+    }
+  };
+  const tensorflow::GraphDef all = std::move(*def);
+  def->Clear();
+  *def->mutable_versions() = all.versions();
+  *def->mutable_library() = all.library();
+  for (const tensorflow::NodeDef& node : all.node()) {
+    if (gone.contains(node.name())) continue;
+    tensorflow::NodeDef& out = *def->add_node();
+    out = node;
+    rename("", node.name(), "", out.mutable_name());
+    for (std::string& input : *out.mutable_input()) {
+      const std::pair<std::string, std::string> parts =
+          absl::StrSplit(input, absl::MaxSplits(':', 1));
+      const bool is_control = absl::StartsWith(input, "^");
+      rename(is_control ? "^" : "", parts.first.substr(is_control ? 1 : 0),
+             parts.second.empty() ? "" : absl::StrCat(":", parts.second), &input);
+    }
+    const auto classes = out.mutable_attr()->find("_class");
+    if (classes == out.mutable_attr()->end()) continue;
+    for (std::string& entry : *classes->second.mutable_list()->mutable_s()) {
+      if (absl::StartsWith(entry, "loc:@")) rename("loc:@", entry.substr(5), "", &entry);
+    }
+  }
+}
 
 Scope::Scope() : state_(std::make_shared<State>()) {}
 
@@ -154,6 +208,7 @@ StatusOr<tensorflow::GraphDef> Scope::ToGraphDef() const {
   TFLEET_RETURN_IF_ERROR(state_->status);
   tensorflow::GraphDef def;
   ExportGraphDef(state_->graph, {}, &def);
+  if (!state_->replaced.empty()) state_->GiveNames(&def);
   return def;
 }
 
@@ -168,6 +223,14 @@ Status Scope::Import(const tensorflow::GraphDef& def) const {
     *state_->library = before;
     return status;
   }
+  // They name what was replaced as ever.
+  for (const auto& [node, results] : state_->in_place_of) {
+    TFLEET_RETURN_IF_ERROR(state_->MoveUsers(node, results));
+  }
+  return InferShapesFrom(first);
+}
+
+Status Scope::InferShapesFrom(int first) const {
   TFLEET_ASSIGN_OR_RETURN(const std::vector<Node*> order, TopologicalOrder(state_->graph));
   for (Node* node : order) {
     if (node->id() >= first) TFLEET_RETURN_IF_ERROR(InferShape(node));
@@ -186,8 +249,40 @@ StatusOr<Output> Scope::FindOutput(absl::string_view name) const {
 
 PartialShape Scope::ShapeOf(const Output& output) const {
   if (!output.is_valid()) return PartialShape::Unknown();
-  return state_->shapes[output.node()->id()][output.index()];
+  const Output current = Current(output);
+  return state_->shapes[current.node()->id()][current.index()];
 }
+
+Status Scope::Edit(absl::FunctionRef<Status(Graph*)> edit) const {
+  TFLEET_RETURN_IF_ERROR(status());
+  const int first = state_->graph.num_node_ids();
+  TFLEET_RETURN_IF_ERROR(edit(&state_->graph));
+  return InferShapesFrom(first);
+}
+
+Status Scope::Replace(Node* node, Node* results) const {
+  if (node->output_types() != results->output_types()) {
+    return InvalidArgument("'", results->name(), "' cannot replace '", node->name(),
+                           "', which has other outputs");
+  }
+  TFLEET_RETURN_IF_ERROR(state_->MoveUsers(node, results));
+  state_->in_place_of[node] = results;
+  state_->replaced_by[results] = node;
+  state_->replaced.push_back(node);
+  return OkStatus();
+}
+
+Output Scope::Current(const Output& output) const {
+  const auto it = state_->in_place_of.find(output.node());
+  return it == state_->in_place_of.end() ? output : Output(it->second, output.index());
+}
+
+const Node* Scope::ReplacedBy(const Node* results) const {
+  const auto it = state_->replaced_by.find(results);
+  return it == state_->replaced_by.end() ? nullptr : it->second;
+}
+
+const std::vector<const Node*>& Scope::replaced() const { return state_->replaced; }
 
 std::string Scope::NextName(absl::string_view op) const {
   if (op_name_ == kItself && !prefix_.empty()) {
@@ -254,11 +349,11 @@ Node* Scope::AddOp(absl::string_view op, absl::Span<const Output> inputs,
       Fail(InvalidArgument("input ", i, " of node '", node->name(), "' is not a valid output"));
       break;
     }
-    Fail(state_->graph.AddEdge(inputs[i].node(), inputs[i].index(), node, static_cast<int>(i))
-             .status());
+    const Output from = Current(inputs[i]);
+    Fail(state_->graph.AddEdge(from.node(), from.index(), node, static_cast<int>(i)).status());
   }
   for (const Operation& control : control_inputs_) {
-    state_->graph.AddControlEdge(control.node(), node);
+    state_->graph.AddControlEdge(Current(Output(control.node(), 0)).node(), node);
   }
   if (status().ok()) Fail(InferShape(node));
   return status().ok() ? node : nullptr;
@@ -286,7 +381,7 @@ void Scope::AddControlDependency(const Operation& before, const Operation& after
     Fail(InvalidArgument("AddControlDependency was given an invalid operation"));
     return;
   }
-  state_->graph.AddControlEdge(before.node(), after.node());
+  state_->graph.AddControlEdge(Current(Output(before.node(), 0)).node(), after.node());
 }
 
 Output Const(const Scope& scope, const Tensor& value) {

@@ -109,6 +109,20 @@ class Scope {
   // What is known of an output's shape.
   PartialShape ShapeOf(const Output& output) const;
 
+  // For rewriting what is there. `edit` may add nodes and reconnect others, but remove none that an
+  // Output may refer to. The shapes of what it added are worked out after it.
+  Status Edit(absl::FunctionRef<Status(Graph*)> edit) const;
+  // Puts `results`, a node with the same outputs, in the place of `node`: takes over its users, its
+  // part in calls of this class and, when the graph is exported, its name. `node` stays for those
+  // who hold an Output of it, and is not exported.
+  Status Replace(Node* node, Node* results) const;
+  // Where the output comes from: that of another node if its own was replaced.
+  Output Current(const Output& output) const;
+  // What `results` took the place of; null for other nodes.
+  const Node* ReplacedBy(const Node* results) const;
+  // All that were replaced, in that order.
+  const std::vector<const Node*>& replaced() const;
+
   // For loops, whose edges go round (see loop_frame.h). The Merge of a loop variable that enters as
   // `initial`; its shape may change from round to round, so nothing is known of it.
   Output OpenLoop(const Output& initial) const;
@@ -126,6 +140,8 @@ class Scope {
   struct State;
   std::string NextName(absl::string_view op) const;
   Status InferShape(Node* node) const;
+  // Of all nodes whose ids are not below `first`.
+  Status InferShapesFrom(int first) const;
 
   std::shared_ptr<State> state_;
   std::string prefix_;  // "" or "a/b/"

@@ -29,6 +29,13 @@ Status Session::SendNewNodes(const Scope& scope) {
   if (closed_) return FailedPrecondition("the session is closed");
   const Graph& graph = scope.graph();
   if (opened_ && nodes_sent_ == graph.num_node_ids()) return OkStatus();
+  for (const Node* node : absl::MakeConstSpan(scope.replaced()).subspan(replaced_seen_)) {
+    if (node->id() < nodes_sent_) {
+      return FailedPrecondition("the call '", node->name(), "' was replaced by its body, for its ",
+                                "gradient, after this session had been given it as a call; add ",
+                                "gradients before the first step, or open another session");
+    }
+  }
   TFLEET_ASSIGN_OR_RETURN(tensorflow::GraphDef all, scope.ToGraphDef());
   tensorflow::GraphDef added;
   *added.mutable_versions() = all.versions();
@@ -41,6 +48,7 @@ Status Session::SendNewNodes(const Scope& scope) {
   TFLEET_RETURN_IF_ERROR(backend_->Extend(added));
   opened_ = true;
   nodes_sent_ = graph.num_node_ids();
+  replaced_seen_ = scope.replaced().size();
   functions_sent_ = functions;
   return OkStatus();
 }

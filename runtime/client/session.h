@@ -109,6 +109,7 @@ class Session {
   const std::shared_ptr<SessionBackend> backend_;  // shared with callables and partial runs
   Mutex mu_;
   int nodes_sent_ ABSL_GUARDED_BY(mu_) = 0;
+  size_t replaced_seen_ ABSL_GUARDED_BY(mu_) = 0;  // of the scope's replaced nodes
   int functions_sent_ ABSL_GUARDED_BY(mu_) = 0;
   bool opened_ ABSL_GUARDED_BY(mu_) = false;
   bool closed_ ABSL_GUARDED_BY(mu_) = false;

@@ -113,6 +113,16 @@ void Atan2(C& c) {
       c, [&] { return c.x(1) * scaled; }, [&] { return -(c.x(0) * scaled); });
 }
 
+// By the second argument alone: the first is an order, whole or treated as if it were.
+void Polygamma(C& c) {
+  if (!c.wants(1)) return;
+  c.Set(1, ReducedToInput(c, c.g() * Of(ops::Polygamma, c.x(0) + 1.0, c.x(1)), 1, 0));
+}
+void Zeta(C& c) {
+  if (!c.wants(1)) return;
+  c.Set(1, ReducedToInput(c, -(c.g() * c.x(0) * Of(ops::Zeta, c.x(0) + 1.0, c.x(1))), 1, 0));
+}
+
 // The condition has the shape of the others, or picks whole rows.
 void Select(C& c) {
   const Term zeros = Of(ops::ZerosLike, c.g());
@@ -164,6 +174,8 @@ void RegisterBinaryGradients(GradientRegistry& registry) {
   registry.Add("Xlog1py", Xlog1py);
   registry.Add("Xdivy", Xdivy);
   registry.Add("Atan2", Atan2);
+  registry.Add("Polygamma", Polygamma);
+  registry.Add("Zeta", Zeta);
   registry.Add("Select", Select);
   registry.Add("SelectV2", SelectV2);
   registry.Add("ClipByValue", ClipByValue);

@@ -2,19 +2,30 @@
 
 #include <algorithm>
 
+#include "runtime/client/gradients/calls.h"
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
+#include "runtime/place/function_calls.h"
 
 namespace tensorfleet {
 namespace {
 
-// Types that gradients flow through: a variable's handle stands for its value.
+// The op whose gradient function is to be called.
+StatusOr<std::string> DifferentiatedOp(const Scope& scope, const Node& node) {
+  if (const Node* call = scope.ReplacedBy(&node); call != nullptr) {
+    if (!IsCallByName(*call, scope.graph())) return call->op();
+    return call->schema().is_stateful ? "StatefulPartitionedCall" : "PartitionedCall";
+  }
+  // A graph may ask for another op's gradient (TensorFlow's gradient_override_map).
+  return GetAttrOr<std::string>(node.def(), "_gradient_op_type", node.op());
+}
+
+}  // namespace
+
 bool CarriesGradient(DType type) {
   const DType base = BaseType(type);
   return IsFloating(base) || IsComplex(base) || base == DType::kResource;
 }
-
-}  // namespace
 
 Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts) {
   if (parts.empty()) return Gradient();
@@ -48,7 +59,7 @@ GradientBuilder::GradientBuilder(const Scope& scope, const GradientOptions& opti
       level_(level),
       num_nodes_(scope.graph().num_node_ids()) {
   for (const Output& stop : options.stop_gradients) {
-    if (stop.is_valid()) stops_.insert(KeyOf(stop));
+    if (stop.is_valid()) stops_.insert(KeyOf(scope.Current(stop)));
   }
 }
 
@@ -195,20 +206,23 @@ void GradientBuilder::VisitNode(Node* node) {
 
 void GradientBuilder::Differentiate(Node* node, std::vector<Gradient> gradients,
                                     std::vector<bool> wanted) {
-  // A graph may ask for another op's gradient (TensorFlow's gradient_override_map).
-  const std::string op =
-      GetAttrOr<std::string>(node->def(), "_gradient_op_type", node->op()).value_or(node->op());
+  const std::string given = GivenGradientOf(*node, scope_.graph());
+  const std::string op = DifferentiatedOp(scope_, *node).value_or(node->op());
   const GradientRegistry::Entry* entry = registry_.Find(op);
-  if (entry == nullptr || !entry->missing.empty()) {
+  if (given.empty() && (entry == nullptr || !entry->missing.empty())) {
     scope_.Fail(Unimplemented("there is no gradient of op ", op, " (node '", node->name(), "')",
                               entry == nullptr ? "" : absl::StrCat(": ", entry->missing)));
     return;
   }
-  if (entry->fn == nullptr) return;
+  if (given.empty() && entry->fn == nullptr) return;
   Scope scope = scope_.SubScope(absl::StrCat(node->name(), "_grad"));
   if (options_.colocate_with_ops) scope = scope.ColocatedWith(Operation(node));
   GradientContext context(scope, node, std::move(gradients), wanted, values_);
-  entry->fn(context);
+  if (given.empty()) {
+    entry->fn(context);
+  } else {
+    CallGivenGradient(context, given);
+  }
   if (!scope_.status().ok()) return;
   for (int i = 0; i < node->num_inputs(); ++i) {
     if (wanted[i]) Contribute(*node->in_edge(i), context.results()[i]);

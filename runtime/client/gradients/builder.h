@@ -16,6 +16,9 @@ namespace tensorfleet {
 // the other, dense when there are both.
 Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts);
 
+// Types that gradients flow through: a variable's handle stands for its value.
+bool CarriesGradient(DType type);
+
 class GradientBuilder {
  public:
   // Differentiates what is at the top of the graph, or in the body of `level`, one of `loops`. Ops

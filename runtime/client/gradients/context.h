@@ -28,6 +28,7 @@ class ForwardValues {
   // Scopes outside of all loops, and in each round of the loop.
   virtual Scope Outside() const = 0;
   virtual Scope ForwardRound() const { return Outside(); }
+  virtual bool IsInLoop() const { return false; }
   // The next round of the gradient's loop waits for `op`.
   virtual void Await(const Operation& op) {}
 };
@@ -40,6 +41,10 @@ class GradientContext {
 
   const Scope& scope() const { return scope_; }
   const Node& node() const { return *node_; }
+  // Whether the gradient is built in a loop, which goes back over the rounds of another.
+  bool IsInLoop() const { return values_->IsInLoop(); }
+  // A name of the computation that this gradient is part of, which no other one of the graph has.
+  std::string computation() const { return values_->Outside().prefix(); }
   int num_inputs() const { return node_->num_inputs(); }
   int num_outputs() const { return node_->num_outputs(); }
   // Whether anything depends on the gradient of input `i`: costly ones can be left out.

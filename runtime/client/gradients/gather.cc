@@ -37,17 +37,20 @@ void ResourceGather(C& c) {
   c.Set(0, RowsOf(c, c.x(1), VariableShapeOf(c, DType::kInt64)));
 }
 
-// Any axis and batch dimensions: with B batches, O entries before the axis and n along it, the
-// entries are rows [batch * n + index] of a [B * n, O, ...] tensor.
-void GatherAlongAxis(C& c, int axis, int batch_dims) {
+// Any axis and batch dimensions, scalars that count from the front: with B batches, O entries
+// before the axis and n along it, the entries are rows [batch * n + index] of a [B * n, O, ...]
+// tensor.
+void GatherAlongAxis(C& c, const Term& axis, const Term& batch_dims) {
   const Scope& s = c.scope();
   const Term params = c.ShapeOfX(0), indices(s, CastTo(s, c.x(1), DType::kInt32));
-  const auto part = [&](int begin, int end) {
-    return Term(s, ops::Slice(s, params, Ints(s, {begin}), Ints(s, {end < 0 ? -1 : end - begin})));
-  };
   const auto vector = [&](const Output& scalar) { return ops::Reshape(s, scalar, Ints(s, {1})); };
-  const Term batches = ProductOf(part(0, batch_dims)), outer = ProductOf(part(batch_dims, axis));
-  const Term n(s, VectorElement(s, params, axis)), inner = ProductOf(part(axis + 1, -1));
+  const Term zero(s, Int(s, 0)), end(s, ops::Size(s, params));
+  // How many elements the dimensions [begin, end) have.
+  const auto count = [&](const Term& from, const Term& to) {
+    return ProductOf({s, ops::Slice(s, params, vector(from), vector(to - from))});
+  };
+  const Term batches = count(zero, batch_dims), outer = count(batch_dims, axis);
+  const Term n = count(axis, axis + 1.0), inner = count(axis + 1.0, end);
   const Output minus_one = Ints(s, {-1});
   const Output swap = Ints(s, {0, 2, 1, 3});
 
@@ -69,24 +72,28 @@ void GatherAlongAxis(C& c, int axis, int batch_dims) {
   c.Set(0, Reshaped(back, params));
 }
 
+// A number of a dimension, counted from the end where it is negative.
+Term FromFront(const Term& dimension, const Output& rank) {
+  const Scope& s = dimension.scope();
+  const Output is_negative = ops::Less(s, dimension, dimension.Number(0));
+  return {s, ops::SelectV2(s, is_negative, dimension + Term(s, rank), dimension)};
+}
+
 void GatherV2(C& c) {
+  const Scope& s = c.scope();
   const auto axis = c.ConstantX(2);
-  const PartialShape params = c.StaticShapeOfX(0), indices = c.StaticShapeOfX(1);
-  int64_t batch_dims = c.Attr<int64_t>("batch_dims");
-  if (!axis || axis->size() != 1) {
-    c.scope().Fail(Unimplemented("the gradient of GatherV2 (node '", c.node().name(),
-                                 "') needs an axis that is a constant"));
-    return;
+  const int64_t batch_dims = c.Attr<int64_t>("batch_dims");
+  const bool is_known = axis && axis->size() == 1;
+  if (is_known && (*axis)[0] == 0 && batch_dims == 0) return Gather(c);
+  Term from_front(s, CastTo(s, c.x(2), DType::kInt32));
+  if (is_known && (*axis)[0] >= 0) {
+    from_front = Term(s, Int(s, static_cast<int32_t>((*axis)[0])));
+  } else {
+    from_front = FromFront(from_front, ops::Size(s, c.ShapeOfX(0)));
   }
-  if ((*axis)[0] == 0 && batch_dims == 0) return Gather(c);
-  if (((*axis)[0] < 0 && !params.has_rank()) || (batch_dims < 0 && !indices.has_rank())) {
-    c.scope().Fail(Unimplemented("the gradient of GatherV2 (node '", c.node().name(),
-                                 "') with a negative axis needs a known rank"));
-    return;
-  }
-  const int64_t at = (*axis)[0] < 0 ? (*axis)[0] + params.rank() : (*axis)[0];
-  if (batch_dims < 0) batch_dims += indices.rank();
-  GatherAlongAxis(c, static_cast<int>(at), static_cast<int>(batch_dims));
+  Term batch(s, Int(s, static_cast<int32_t>(batch_dims)));
+  if (batch_dims < 0) batch = FromFront(batch, ops::Size(s, c.ShapeOfX(1)));
+  GatherAlongAxis(c, from_front, batch);
 }
 
 // Index tuples of length 1 are rows of a table.
@@ -127,6 +134,22 @@ void TensorScatterAdd(C& c) {
 void TensorScatterSub(C& c) {
   c.Set(0, c.gradient(0));
   c.Set(2, ops::Neg(c.scope(), ops::GatherNd(c.scope(), c.g(), c.x(1))));
+}
+
+// The elements that equal the result, of the tensor and of the updates, share its gradient.
+void TensorScatterExtreme(C& c) {
+  const Scope& s = c.scope();
+  const DType type = c.g().dtype();
+  const auto wins = [&](const Term& a, const Output& b) {
+    return Term(s, ops::Cast(s, ops::Equal(s, a, b), type));
+  };
+  const Term kept = wins(c.x(0), c.y());
+  const Term updated = wins(c.x(2), ops::GatherNd(s, c.y(), c.x(1)));
+  const Output shape = c.ShapeOfX(0, c.Attr<DType>("Tindices"));
+  const Term winners = kept + Term(s, ops::ScatterNd(s, c.x(1), updated, shape));
+  const Term share = c.g() / winners;  // whoever wins, there is one
+  if (c.wants(0)) c.Set(0, share * kept);
+  if (c.wants(2)) c.Set(2, Term(s, ops::GatherNd(s, share, c.x(1))) * updated);
 }
 
 // Dealing out the rows' numbers says where each row went.
@@ -175,6 +198,8 @@ void RegisterGatherGradients(GradientRegistry& registry) {
   registry.Add("TensorScatterUpdate", TensorScatterUpdate);
   registry.Add("TensorScatterAdd", TensorScatterAdd);
   registry.Add("TensorScatterSub", TensorScatterSub);
+  registry.Add("TensorScatterMax", TensorScatterExtreme);
+  registry.Add("TensorScatterMin", TensorScatterExtreme);
   registry.Add("DynamicPartition", DynamicPartition);
   registry.Add("DynamicStitch", DynamicStitch);
   registry.Add("ParallelDynamicStitch", DynamicStitch);

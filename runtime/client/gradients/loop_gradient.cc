@@ -19,7 +19,8 @@ DType GradientType(const Node* enter) {
     if (edge->src->op() == "VarHandleOp") {
       return GetAttr<DType>(edge->src->def(), "dtype").value_or(DType::kInvalid);
     }
-    edge = edge->src->num_inputs() > 0 ? edge->src->in_edge(0) : nullptr;
+    const int from = edge->src->op() == "IdentityN" ? edge->src_output : 0;
+    edge = edge->src->num_inputs() > from ? edge->src->in_edge(from) : nullptr;
   }
   return edge == nullptr ? DType::kInvalid : BaseType(edge->src->output_type(edge->src_output));
 }

@@ -23,6 +23,7 @@ class LoopValues final : public ForwardValues {
   Output EnterForward(const Output& value) override;
   Output EnterBackward(const Output& value) override;
   Scope Outside() const override { return outer_->Outside(); }
+  bool IsInLoop() const override { return true; }
   // Rounds may overlap; the count of one is not there before the last one's pushes are done.
   Scope ForwardRound() const override {
     return forward_.body_scope().After({forward_.InBody(counter_).op()});

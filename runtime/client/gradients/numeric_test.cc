@@ -19,8 +19,9 @@ using Values = std::vector<double>;
 
 std::vector<GradientCase> AllCases() {
   std::vector<GradientCase> all;
-  for (const auto& family : {UnaryCases(), BinaryCases(), MatrixCases(), ReductionCases(),
-                             ArrayCases(), PickCases(), NnCases(), SegmentCases(), WindowCases()}) {
+  for (const auto& family :
+       {UnaryCases(), BinaryCases(), LinearAlgebraCases(), MatrixCases(), ReductionCases(),
+        ArrayCases(), PickCases(), NnCases(), SegmentCases(), TensorArrayCases(), WindowCases()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;
@@ -270,12 +271,15 @@ INSTANTIATE_TEST_SUITE_P(Ops, NumericGradient, testing::ValuesIn(AllCases()), Na
 TEST(GradientCases, CoverEveryOpWithAGradientFunction) {
   // Those whose arguments are no plain tensors of a floating type have tests of their own:
   // complex_test.cc, control_flow_test.cc, ../gradients_test.cc.
-  std::set<std::string> covered = {"Angle", "Complex", "ComplexAbs", "Conj", "Imag", "Real",
-                                   "ReadVariableOp", "ResourceGather", "ResourceGatherNd",
-                                   "RefIdentity", "PreventGradient", "Print", "CheckNumericsV2",
-                                   "Switch", "RefSwitch", "Merge", "RefMerge",
-                                   // Not for doubles; ../gradtest compares them with TensorFlow's.
-                                   "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"};
+  std::set<std::string> covered = {
+      "Angle", "Complex", "ComplexAbs", "Conj", "Imag", "Real", "ReadVariableOp", "ResourceGather",
+      "ResourceGatherNd", "RefIdentity", "PreventGradient", "Print", "CheckNumericsV2", "Switch",
+      "RefSwitch", "Merge", "RefMerge",
+      // calls_test.cc
+      "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "While", "StatelessWhile",
+      "Case", "StatelessCase",
+      // Not for doubles; ../gradtest compares them with TensorFlow's.
+      "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"};
   for (const GradientCase& c : AllCases()) covered.insert(c.op);
   for (const std::string& op : BuiltinGradients().Ops()) {
     if (BuiltinGradients().Find(op)->fn == nullptr) continue;

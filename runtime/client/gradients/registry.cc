@@ -36,12 +36,14 @@ void RegisterAllGradients(GradientRegistry& registry) {
   RegisterArrayGradients(registry);
   RegisterBinaryGradients(registry);
   RegisterBranchGradients(registry);
+  RegisterCallGradients(registry);
   RegisterComplexGradients(registry);
   RegisterConstantOps(registry);
   RegisterConvGradients(registry);
   RegisterDiagGradients(registry);
   RegisterGatherGradients(registry);
   RegisterJoinGradients(registry);
+  RegisterLinearAlgebraGradients(registry);
   RegisterMatMulGradients(registry);
   RegisterMissingGradients(registry);
   RegisterNnGradients(registry);
@@ -50,6 +52,7 @@ void RegisterAllGradients(GradientRegistry& registry) {
   RegisterSegmentGradients(registry);
   RegisterSliceGradients(registry);
   RegisterSparseGradients(registry);
+  RegisterTensorArrayGradients(registry);
   RegisterUnaryGradients(registry);
 }
 

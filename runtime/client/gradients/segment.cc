@@ -105,6 +105,30 @@ void SparseSegmentSqrtN(C& c) {
   c.Set(0, ops::SparseSegmentSqrtNGrad(c.scope(), c.g(), c.x(1), c.x(2), DataRows(c)));
 }
 
+// Of (numbers, size, weights): each weight went to the bin of its number, of its row where there
+// are several, and those of numbers that are not below size to none.
+void DenseBincount(C& c) {
+  if (c.Attr<bool>("binary_output")) return;
+  const Scope& s = c.scope();
+  const Term numbers(s, CastTo(s, c.x(0), DType::kInt32)),
+      size(s, CastTo(s, c.x(1), DType::kInt32));
+  const Term length(s, VectorElement(s, c.ShapeOfX(0), -1));
+  const auto rows_of = [&](const Output& all, const Term& row) {
+    return Of(ops::FloorDiv, Term(s, ops::Size(s, all)), Of(ops::Maximum, row, Term(s, Int(s, 1))));
+  };
+  const Term by_row =
+      Reshaped(Of(ops::Minimum, numbers, size), ops::Pack(s, {rows_of(numbers, length), length}));
+  const Term bins = Reshaped(c.g(), ops::Pack(s, {rows_of(c.g(), size), size}));
+  // One bin more, of zeros.
+  const Output padded = ops::Pad(s, bins, ops::Reshape(s, Ints(s, {0, 0, 0, 1}), Ints(s, {2, 2})));
+  const Term picked(s, ops::GatherV2(s, padded, by_row, Int(s, 1), {.batch_dims = 1}));
+  // There may be no weights at all.
+  const Term shape = c.ShapeOfX(2);
+  const Output count = ops::Reshape(s, ProductOf(shape), Ints(s, {1}));
+  const Output flat = ops::Reshape(s, picked, Ints(s, {-1}));
+  c.Set(2, ops::Reshape(s, ops::Slice(s, flat, Ints(s, {0}), count), shape));
+}
+
 }  // namespace
 
 void RegisterSegmentGradients(GradientRegistry& registry) {
@@ -128,6 +152,7 @@ void RegisterSegmentGradients(GradientRegistry& registry) {
                           "second derivatives of sparse segments are not there");
     }
   }
+  registry.Add("DenseBincount", DenseBincount);
 }
 
 }  // namespace tensorfleet

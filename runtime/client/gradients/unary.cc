@@ -3,6 +3,7 @@
 
 #include "runtime/client/gradients/context.h"
 #include "runtime/client/gradients/families.h"
+#include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
 
 namespace tensorfleet {
@@ -59,6 +60,19 @@ constexpr Rule kTrigonometry[] = {
     {"Atanh", [](C& c) { c.Set(0, c.g() / (1.0 - Of(ops::Square, X(c)))); }},
 };
 
+// Polygamma has no kernels for the narrow types.
+Term Polygamma(double order, const Term& x) {
+  const Scope& s = x.scope();
+  const bool is_narrow = x.dtype() == DType::kHalf || x.dtype() == DType::kBFloat16;
+  const Term wide(s, CastTo(s, x, is_narrow ? DType::kFloat : x.dtype()));
+  return {s, CastTo(s, ops::Polygamma(s, wide.Number(order), wide), x.dtype())};
+}
+
+constexpr Rule kGamma[] = {
+    {"Lgamma", [](C& c) { c.Set(0, c.g() * Of(ops::Digamma, c.x())); }},
+    {"Digamma", [](C& c) { c.Set(0, c.g() * Polygamma(1, c.x())); }},
+};
+
 // Second derivatives: the ops above that are gradients themselves, of (y, dy).
 constexpr Rule kSecond[] = {
     {"ReciprocalGrad",
@@ -97,6 +111,7 @@ void RegisterUnaryGradients(GradientRegistry& registry) {
   for (const Rule& rule : kPowersAndSigns) registry.Add(rule.op, rule.fn);
   for (const Rule& rule : kExponentials) registry.Add(rule.op, rule.fn);
   for (const Rule& rule : kTrigonometry) registry.Add(rule.op, rule.fn);
+  for (const Rule& rule : kGamma) registry.Add(rule.op, rule.fn);
   for (const Rule& rule : kSecond) registry.Add(rule.op, rule.fn);
 }
 

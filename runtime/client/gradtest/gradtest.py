@@ -29,7 +29,6 @@ from graphs import Row, table  # noqa: E402
 
 v1 = tf.compat.v1
 v1.disable_eager_execution()
-v1.disable_control_flow_v2()
 
 # Relative to 1, or to the value where it is larger.
 TOLERANCE = {"float32": 2e-5, "complex64": 2e-5, "float64": 1e-12, "complex128": 1e-12}
@@ -42,6 +41,7 @@ class Case:
         self.row = row
         self.graph = tf.Graph()
         self.feeds: dict[str, np.ndarray] = {}
+        (v1.enable_control_flow_v2 if row.functional else v1.disable_control_flow_v2)()
         with self.graph.as_default():
             placeholders, xs = [], []
             for argument in row.arguments:

@@ -28,6 +28,7 @@ class Row:
     name: str
     arguments: list[Argument]
     build: Callable[..., Any]
+    functional: bool = False  # control flow as calls of functions (If, While) rather than as Switch and Merge
 
 
 def values(shape: tuple[int, ...], dtype: str = "float32", low: float = -2, high: float = 2) -> np.ndarray:
@@ -76,6 +77,10 @@ def elementwise() -> Iterator[Row]:
     for fn in (math.abs, math.erf, math.erfc, math.softplus, tf.nn.softsign, tf.nn.relu, tf.nn.relu6, tf.nn.elu, tf.nn.selu,
                tf.nn.leaky_relu, math.floor, math.ceil, math.round, math.rint):
         yield row(fn.__name__, fn, (3, 4))
+    yield row("lgamma", math.lgamma, (3,), low=0.3, high=4)
+    yield row("digamma", math.digamma, (3,), low=0.3, high=4)
+    yield row("polygamma", lambda x: math.polygamma([[1.0], [2.0]], x), (3,), low=0.5, high=4)
+    yield row("zeta", lambda x: math.zeta([[2.0], [3.5]], x), (3,), low=0.5, high=4)
     yield row("acosh", math.acosh, (3,), low=1.5, high=3)
     for fn in (math.add, math.multiply, math.divide, math.pow, math.maximum, math.minimum, math.atan2, math.floormod):
         yield from both(fn.__name__ + " repeated", fn, (3, 1), (2, 1, 4), low=0.3, high=2)
@@ -169,6 +174,10 @@ def picks() -> Iterator[Row]:
     yield row("gather_nd", lambda x: tf.gather_nd(x, [[2, 1], [0, 0]]) ** 2, (3, 2))
     yield row("gather_nd of rows", lambda x: tf.gather_nd(x, [[2], [0], [2]]) ** 2, (3, 2))
     yield row("scatter_nd", lambda x: tf.scatter_nd([[3], [0], [3]], x, [4, 2]) ** 2, (3, 2))
+    yield from both("gather from the last axis", lambda x: tf.gather(x, [[1, 0], [2, 2]], axis=-1) ** 2, (2, 3))
+    for fn in (tf.tensor_scatter_nd_max, tf.tensor_scatter_nd_min):
+        yield row(fn.__name__, lambda x, y, fn=fn: fn(x, [[3], [0], [3]], y) ** 2, (4, 2), (3, 2))
+        yield row(fn.__name__ + " of equals", lambda x, fn=fn: fn(x, [[3], [0], [3]], tf.gather(x, [3, 3, 3])), (4, 2))
     for fn in (tf.tensor_scatter_nd_update, tf.tensor_scatter_nd_add, tf.tensor_scatter_nd_sub):
         yield row(fn.__name__, lambda x, y, fn=fn: fn(x, [[3], [0]], y) ** 2, (4, 2), (2, 2))
     yield row("dynamic partition", lambda x: [p ** 2 for p in tf.dynamic_partition(x, [1, 0, 1, 2], 3)], (4, 2))
@@ -241,6 +250,54 @@ def segments() -> Iterator[Row]:
         x, tf.SparseTensor([[0, 0], [0, 1], [2, 0]], tf.constant([3, 0, 3], tf.int64), [3, 2]), None, combiner="mean") ** 2, (4, 2))
 
 
+def linear_algebra() -> Iterator[Row]:
+    linalg = tf.linalg
+
+    def regular(x: Any) -> Any:
+        return x * 0.5 + 3 * tf.eye(int(x.shape[-1]), dtype=x.dtype)
+
+    def definite(x: Any) -> Any:
+        return tf.matmul(regular(x), regular(x), adjoint_a=True)
+    for dtype in ("float32", "float64", "complex128"):
+        for adjoint in (False, True):
+            how = "%s %s" % (dtype, adjoint)
+            yield row("inverse " + how, lambda x, a=adjoint: linalg.inv(regular(x), adjoint=a), (2, 3, 3), dtype=dtype)
+            yield row("solve " + how, lambda x, y, a=adjoint: linalg.solve(regular(x), y, adjoint=a), (2, 3, 3), (2, 3, 2),
+                      dtype=dtype)
+            for lower in (False, True):
+                yield row("triangular solve %s %s" % (how, lower), lambda x, y, a=adjoint, low=lower: linalg.triangular_solve(
+                    regular(x), y, lower=low, adjoint=a), (2, 3, 3), (2, 3, 2), dtype=dtype)
+        yield row("cholesky " + dtype, lambda x: linalg.cholesky(definite(x)) ** 2, (2, 3, 3), dtype=dtype)
+        for shape in ((3, 3), (2, 4, 2), (2, 2, 4)):
+            yield row("qr %s %s" % (dtype, shape), lambda x: [part ** 2 for part in linalg.qr(x)], shape, dtype=dtype)
+    for dtype in ("float32", "float64"):  # of complex ones, TensorFlow forgets to conjugate
+        yield row("determinant " + dtype, lambda x: linalg.det(regular(x)) ** 2, (2, 3, 3), dtype=dtype)
+    yield row("determinant", lambda x: linalg.det(x), (3, 3))
+
+
+def tensor_arrays() -> Iterator[Row]:
+    def array(**how: Any) -> tf.TensorArray:
+        return tf.TensorArray(tf.float32, 3, clear_after_read=False, **how)
+
+    def unrolled(x: Any, w: Any) -> Any:
+        """A recurrent network: its state goes on, and each is kept."""
+        inputs = array().unstack(x)
+
+        def body(i: Any, h: Any, kept: Any) -> Any:
+            h = tf.tanh(tf.matmul(h, w) + inputs.read(i))
+            return i + 1, h, kept.write(i, h)
+        _, last, kept = tf.while_loop(lambda i, h, kept: i < 3, body, (0, tf.zeros([2, 4]), array()))
+        return [kept.stack() ** 2, last]
+    yield from both("array, written and read", lambda x, y: (lambda a: a.read(0) * a.read(1) + a.read(0))(
+        array().write(0, x).write(1, y)), (2,), (2,))
+    yield row("array, scattered and gathered", lambda x: array().scatter([2, 0, 1], x).gather([0, 1, 2, 0]) ** 2, (3, 2))
+    yield row("array, split and concatenated", lambda x: array(infer_shape=False).split(x, [1, 3, 2]).concat() ** 2, (6, 2))
+    yield row("arrays in a loop", unrolled, (3, 2, 4), (4, 4))
+    yield row("map", lambda x, y: tf.map_fn(lambda v: v ** 2 * y, x), (3, 2), (2,))
+    yield row("scan", lambda x: tf.scan(lambda a, v: a * v + a, x), (4, 2))
+    yield row("fold", lambda x: tf.foldl(lambda a, v: tf.sin(a) * v, x), (4, 2))
+
+
 def control_flow() -> Iterator[Row]:
     def repeat(n: Any, body: Any, x: Any) -> Any:
         return v1.while_loop(lambda i, v: i < n, lambda i, v: (i + 1, body(v)), (0, x))[1]
@@ -256,6 +313,68 @@ def control_flow() -> Iterator[Row]:
         tf.reduce_sum(v) > 2, lambda: repeat(2, lambda u: tf.sin(u) * u, v), lambda: v * v + 1), x), (2,))
 
 
+def functional() -> Iterator[Row]:
+    """Calls of functions, and branches and loops that are such calls."""
+    def repeat(n: Any, body: Any, *xs: Any) -> Any:
+        return tf.while_loop(lambda i, *v: i < n, lambda i, *v: (i + 1, *body(*v)), (0, *xs))[1:]
+
+    def choose(x: Any, then: Any, otherwise: Any) -> Any:
+        return tf.cond(tf.reduce_sum(x) > 1, then, otherwise)
+
+    def f(build: Any) -> Any:
+        return tf.function(build, autograph=False)
+    scaled = f(lambda x, y: tf.tanh(x) * y)
+    nested = f(lambda x, y: (scaled(x, y) + scaled(y, x), tf.sin(x)))
+    rows = [
+        row("function", lambda x, y: scaled(x, y) ** 2, (2, 3), (3,)),
+        row("function, open shapes", lambda x, y: scaled(x, y) ** 2, open_((2, 3)), open_((3,))),
+        row("functions in functions", nested, (3,), (3,)),
+        # TensorFlow has zeros rather than nothing for what such a result does not use.
+        row("one result of a function", lambda x, y: nested(x, y)[1] * x + y, (3,), (3,)),
+        row("function of integers", lambda x: f(lambda v, i: tf.gather(v, i) ** 2)(x, tf.constant([2, 0, 2])), (3,)),
+        row("function with a stateful op", lambda x: f(lambda v: tf.random.uniform([3]) * 0 + v ** 2)(x), (3,)),
+        row("if in a function", lambda x, y: f(lambda v, w: choose(v, lambda: v * w, lambda: tf.sin(v)))(x, y), (3,), (3,)),
+        row("second derivative of a function", lambda x, y: v1.gradients(scaled(x, y) ** 2, x)[0] * y, (3,), (3,)),
+    ]
+    for low, high in ((0.5, 2), (-2, -0.5)):
+        how = {"low": low, "high": high}
+        rows += [
+            row("if above %s" % low, lambda x, y: choose(x, lambda: (x * y, y), lambda: (tf.sin(x), x)), (3,), (3,), **how),
+            row("if in an if above %s" % low, lambda x, y: choose(x, lambda: choose(-y, lambda: x, lambda: y * x),
+                                                                  lambda: tf.exp(x)) ** 2, (3,), (3,), **how),
+            row("if with unused inputs above %s" % low, lambda x, y: choose(x, lambda: x * 2, lambda: tf.constant([1.0, 2, 3]))
+                * y, (3,), (3,), **how),
+            row("if of open shapes above %s" % low, lambda x, y: choose(x, lambda: x * y, lambda: x - y),
+                open_((2, 3), **how), open_((3,), **how)),
+        ]
+    for index in (0, 1, 2, 7):
+        rows.append(row("case %d" % index, lambda x, y, i: tf.switch_case(
+            i, [lambda: x * y, lambda: tf.sin(x), lambda: y ** 3]), (3,), (3,), fixed(index)))
+    for n in (0, 1, 5):
+        rows += [
+            row("while of %d" % n, lambda x, c, n=n: repeat(n, lambda v: (tf.tanh(v * c) + v,), x), (2, 3), (3,)),
+            row("while of %d of open shapes" % n, lambda x, c, n=n: repeat(n, lambda v: (tf.tanh(v * c) + v,), x),
+                open_((2, 3)), open_((3,))),
+            row("while of %d with several variables" % n,
+                lambda x, y, c, n=n: repeat(n, lambda v, w: (tf.sin(w) * c, v + w * v), x, y), (3,), (3,), (3,)),
+        ]
+    rows += [
+        row("while with rounds to be fed", lambda x, c, n: repeat(n, lambda v: (v * c,), x), (3,), (3,), fixed(3)),
+        row("while in a while", lambda x, c: repeat(3, lambda v: repeat(2, lambda u: (u * tf.sin(u) + c,), v), x), (2,), (2,)),
+        row("if in a while", lambda x: repeat(4, lambda v: (choose(v, lambda: v * 0.5, lambda: v * v + 1),), x), (2,)),
+        row("while in an if", lambda x, c: choose(x, lambda: repeat(2, lambda v: (v * c,), x), lambda: (x,)), (3,), (3,),
+            low=0.5),
+        row("case in a while", lambda x: tf.while_loop(lambda i, v: i < 4, lambda i, v: (i + 1, tf.switch_case(
+            i, [lambda: v * 2, lambda: tf.sin(v), lambda: v * v])), (0, x))[1], (3,)),
+        row("function in a while", lambda x, y: repeat(3, lambda v: (scaled(v, y),), x), (3,), (3,)),
+        row("while in a function", lambda x, y: f(lambda v, w: repeat(3, lambda u: (tf.cos(u) * w,), v))(x, y), (3,), (3,)),
+    ]
+    for made in rows:
+        made.functional = True
+        yield made
+
+
 def table() -> Iterator[Row]:
-    for family in (elementwise, matrices, reductions, arrays, picks, losses, windows, segments, control_flow):
+    for family in (elementwise, matrices, linear_algebra, reductions, arrays, picks, losses, windows, segments, tensor_arrays,
+                   control_flow, functional):
         yield from family()

@@ -27,12 +27,14 @@ inline std::ostream& operator<<(std::ostream& os, const GradientCase& c) {
 // By family, as the gradient functions are.
 std::vector<GradientCase> UnaryCases();
 std::vector<GradientCase> BinaryCases();
+std::vector<GradientCase> LinearAlgebraCases();
 std::vector<GradientCase> MatrixCases();
 std::vector<GradientCase> ReductionCases();
 std::vector<GradientCase> ArrayCases();
 std::vector<GradientCase> PickCases();
 std::vector<GradientCase> NnCases();
 std::vector<GradientCase> SegmentCases();
+std::vector<GradientCase> TensorArrayCases();
 std::vector<GradientCase> WindowCases();
 
 }  // namespace tensorfleet

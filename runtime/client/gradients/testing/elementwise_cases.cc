@@ -43,6 +43,8 @@ std::vector<GradientCase> UnaryCases() {
                                      One("Log1p", ops::Log1p, -0.5, 2),
                                      One("Erf", ops::Erf),
                                      One("Erfc", ops::Erfc),
+                                     One("Lgamma", ops::Lgamma, 0.5, 4),
+                                     One("Digamma", ops::Digamma, 0.7, 4),
                                      One("Sin", ops::Sin),
                                      One("Cos", ops::Cos),
                                      One("Tan", ops::Tan, -1, 1),
@@ -118,6 +120,20 @@ std::vector<GradientCase> BinaryCases() {
   Two(cases, "Xlog1py", ops::Xlog1py, 0.5, 2);
   Two(cases, "Xdivy", ops::Xdivy, 0.5, 2);
   Two(cases, "Atan2", ops::Atan2, 0.5, 2);
+  // By their second arguments.
+  for (const auto& [op, fn] :
+       {std::pair<const char*, Binary>{"Polygamma", ops::Polygamma}, {"Zeta", ops::Zeta}}) {
+    cases.push_back({op,
+                     {Shape({2, 3})},
+                     [fn = fn](const Scope& s, const Xs& x) {
+                       const Output orders =
+                           ops::Cast(s, Const(s, Tensor::Of<int32_t>(Shape({2, 1, 1}), {2, 3})),
+                                     x[0].dtype());
+                       return Xs{fn(s, orders, x[0])};
+                     },
+                     1,
+                     3});
+  }
   // The remainder of numbers whose quotient is no whole number.
   for (const auto& [op, fn] : {std::pair<const char*, Binary>{"FloorMod", ops::FloorMod},
                                {"Mod", ops::Mod},

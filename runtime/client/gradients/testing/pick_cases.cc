@@ -40,7 +40,8 @@ void AddGathers(std::vector<GradientCase>& cases) {
   };
   for (const Axis& how :
        {Axis{0, 0, "of rows"}, Axis{1, 0, "along axis 1"}, Axis{-1, 0, "along the last axis"},
-        Axis{1, 1, "in a batch"}, Axis{2, 1, "along axis 2 in a batch"}}) {
+        Axis{1, 1, "in a batch"}, Axis{2, 1, "along axis 2 in a batch"},
+        Axis{-1, -1, "in a batch, counted from the end"}}) {
     cases.push_back(One(
         "GatherV2", Shape({2, 3, 3}),
         [how](const Scope& s, const Output& x) {
@@ -48,7 +49,6 @@ void AddGathers(std::vector<GradientCase>& cases) {
           return ops::GatherV2(s, x, indices, Int(s, how.axis), {.batch_dims = how.batch_dims});
         },
         how.note));
-    cases.back().needs_rank = how.axis < 0;
   }
   cases.push_back(One("GatherNd", Shape({3, 2}), [](const Scope& s, const Output& x) {
     return ops::GatherNd(s, x, ops::Reshape(s, Ints(s, {2, 1, 0, 0, 2, 1}), Ints(s, {3, 2})));
@@ -72,6 +72,19 @@ void AddGathers(std::vector<GradientCase>& cases) {
   cases.push_back({"TensorScatterSub", kTensorAndUpdates, [](const Scope& s, const Xs& x) {
                      return Xs{ops::TensorScatterSub(s, x[0], Column(s, {3, 3}), x[1])};
                    }});
+}
+
+// Which elements win is far from changing; equal ones are compared with TensorFlow in ../gradtest.
+void AddExtremes(std::vector<GradientCase>& cases) {
+  for (const bool max : {false, true}) {
+    cases.push_back({max ? "TensorScatterMax" : "TensorScatterMin",
+                     {Shape({4, 2}), Shape({3, 2})},
+                     [=](const Scope& s, const Xs& x) {
+                       const Output rows = Column(s, {3, 0, 3}), updates = Term(s, x[1]) * 1.01;
+                       return Xs{max ? ops::TensorScatterMax(s, x[0], rows, updates)
+                                     : ops::TensorScatterMin(s, x[0], rows, updates)};
+                     }});
+  }
 }
 
 void AddPartitions(std::vector<GradientCase>& cases) {
@@ -101,6 +114,7 @@ std::vector<GradientCase> PickCases() {
   std::vector<GradientCase> cases;
   AddSlices(cases);
   AddGathers(cases);
+  AddExtremes(cases);
   AddPartitions(cases);
   return cases;
 }

@@ -50,6 +50,20 @@ void AddSegments(std::vector<GradientCase>& cases) {
       "with zeros"));
 }
 
+void AddBins(std::vector<GradientCase>& cases) {
+  for (const bool rows : {false, true}) {
+    cases.push_back(One(
+        "DenseBincount", rows ? Shape({2, 3}) : Shape({6}),
+        [rows](const Scope& s, const Output& x) {
+          // 4 and 7 are in no bin.
+          const Output numbers = Ints(s, {1, 3, 1, 7, 0, 4});
+          return ops::DenseBincount(s, rows ? ops::Reshape(s, numbers, Ints(s, {2, 3})) : numbers,
+                                    Int(s, 4), x);
+        },
+        rows ? "of rows" : "of a vector"));
+  }
+}
+
 void AddSparseSegments(std::vector<GradientCase>& cases) {
   const auto add = [&](const char* kind, auto plain, auto counted) {
     cases.push_back(One(absl::StrCat("SparseSegment", kind), Shape({4, 2}),
@@ -111,6 +125,7 @@ void AddSparse(std::vector<GradientCase>& cases) {
 std::vector<GradientCase> SegmentCases() {
   std::vector<GradientCase> cases;
   AddSegments(cases);
+  AddBins(cases);
   AddSparseSegments(cases);
   AddSparse(cases);
   return cases;
