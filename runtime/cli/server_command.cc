@@ -46,6 +46,7 @@ struct ServerFlags {
   int metrics_port = 0;
   double drain_deadline = 10;
   int threads = 0;
+  int tensor_port = 0;
   std::string dump_dir;
   std::string default_placement = "first-job";
   bool ignore_drain = false;
@@ -77,6 +78,7 @@ Status Serve(const ServerFlags& flags) {
   options.ops = &BuiltinOps();
   options.kernels = &CpuKernels();
   options.compute_threads = flags.threads;
+  options.tensor_port = flags.tensor_port;
   options.dump_dir = flags.dump_dir;
   if (!flags.ignore_drain) {
     options.on_drain = [](const std::string& from, const std::string& reason) {
@@ -143,6 +145,12 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
       ->capture_default_str();
   command->add_option("--threads", flags->threads, "Threads for kernels; 0: one per core")
       ->check(CLI::Range(0, 4096));
+  command
+      ->add_option("--tensor_port", flags->tensor_port,
+                   "Port where other tensorfleet servers fetch tensors, faster than by gRPC; 0: any "
+                   "free one; -1: none. Servers that cannot reach it use gRPC")
+      ->check(CLI::Range(-1, 65535))
+      ->capture_default_str();
   command
       ->add_option("--metrics_port", flags->metrics_port,
                    "Port for Prometheus, path /metrics; 0: no metrics")

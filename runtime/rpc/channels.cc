@@ -4,6 +4,8 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/support/channel_arguments.h>
 
+#include <vector>
+
 #include "absl/strings/str_cat.h"
 #include "runtime/rpc/remote_worker.h"
 
@@ -37,8 +39,16 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
 GrpcPeers::~GrpcPeers() { Stop(); }
 
 void GrpcPeers::Stop() {
-  MutexLock lock(&mu_);
-  for (const auto& [address, peer] : peers_) peer.channel->Stop();
+  std::vector<std::shared_ptr<TensorStreamClient>> all;
+  {
+    MutexLock lock(&mu_);
+    for (const auto& [address, peer] : peers_) {
+      peer.channel->Stop();
+      if (peer.streams != nullptr) all.push_back(peer.streams);
+    }
+  }
+  // Not under the lock: what ends may ask for other workers.
+  for (const auto& streams : all) streams->Close();
 }
 
 WorkerInterface* GrpcPeers::Worker(const std::string& address) {
@@ -47,7 +57,11 @@ WorkerInterface* GrpcPeers::Worker(const std::string& address) {
   if (peer.worker == nullptr) {
     peer.channel = std::make_shared<PeerChannel>(address, queue_, patience_);
     peer.channel->Start();
-    peer.worker = std::make_unique<RemoteWorker>(peer.channel, queue_);
+    if (streams_.loop != nullptr) {
+      peer.streams =
+          std::make_shared<TensorStreamClient>(streams_, patience_, peer.channel, queue_, address);
+    }
+    peer.worker = std::make_unique<RemoteWorker>(peer.channel, queue_, peer.streams);
   }
   return peer.worker.get();
 }

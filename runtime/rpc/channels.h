@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "runtime/base/mutex.h"
 #include "runtime/rpc/peer_channel.h"
+#include "runtime/rpc/tensor_stream_client.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet::rpc {
@@ -21,21 +22,26 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address);
 
 class GrpcPeers final : public Peers {
  public:
-  // The queue must be polled, and must outlive all calls.
-  explicit GrpcPeers(grpc::CompletionQueue* queue, const PeerPatience& patience = {})
-      : queue_(queue), patience_(patience) {}
+  // The queue must be polled, and must outlive all calls; so must what `streams` points to. Null
+  // pointers there: tensors come through gRPC.
+  explicit GrpcPeers(grpc::CompletionQueue* queue, const PeerPatience& patience = {},
+                     const StreamContext& streams = {})
+      : queue_(queue), patience_(patience), streams_(streams) {}
   ~GrpcPeers() override;
-  // Before the queue ends: no peer is asked for signs of life any more.
+  // Before the queue and the streams' loop end: no peer is asked for signs of life any more, and
+  // tensors that are being fetched fail.
   void Stop();
   WorkerInterface* Worker(const std::string& address) override;
 
  private:
   struct Peer {
     std::shared_ptr<PeerChannel> channel;
+    std::shared_ptr<TensorStreamClient> streams;
     std::unique_ptr<WorkerInterface> worker;
   };
   grpc::CompletionQueue* const queue_;
   const PeerPatience patience_;
+  const StreamContext streams_;
   Mutex mu_;
   absl::flat_hash_map<std::string, Peer> peers_ ABSL_GUARDED_BY(mu_);
 };

@@ -15,11 +15,13 @@ namespace {
 class ClientCall final : public Tag, public std::enable_shared_from_this<ClientCall> {
  public:
   using Done = std::function<void(Status, grpc::ByteBuffer*)>;
-  ClientCall(std::shared_ptr<Connection> connection, const CallOptions& options, Done done)
+  ClientCall(std::shared_ptr<Connection> connection, const CallOptions& options, Done done,
+             std::string* peer)
       : connection_(std::move(connection)),
         has_deadline_(options.timeout.count() > 0),
         cancellation_(options.cancellation),
-        done_(std::move(done)) {
+        done_(std::move(done)),
+        peer_(peer) {
     context_.set_wait_for_ready(options.wait_for_ready);
     if (has_deadline_) {
       context_.set_deadline(std::chrono::system_clock::now() + options.timeout);
@@ -53,6 +55,7 @@ class ClientCall final : public Tag, public std::enable_shared_from_this<ClientC
       --connection_->waiting;
       ++connection_->ended;
     }
+    if (peer_ != nullptr) *peer_ = context_.peer();
     Done done = std::move(done_);
     done(Result(), &response_);
   }
@@ -77,6 +80,7 @@ class ClientCall final : public Tag, public std::enable_shared_from_this<ClientC
   CancellationManager* const cancellation_;
   CancellationManager::Token token_ = -1, given_up_token_ = -1;
   Done done_;
+  std::string* const peer_;
   grpc::ClientContext context_;
   grpc::ByteBuffer response_;
   grpc::Status status_;
@@ -88,8 +92,9 @@ class ClientCall final : public Tag, public std::enable_shared_from_this<ClientC
 
 void StartCall(const std::shared_ptr<Connection>& connection, grpc::CompletionQueue* queue,
                const char* method, grpc::ByteBuffer request, const CallOptions& options,
-               std::function<void(Status, grpc::ByteBuffer*)> done) {
-  std::make_shared<ClientCall>(connection, options, std::move(done))->Start(queue, method, request);
+               std::function<void(Status, grpc::ByteBuffer*)> done, std::string* peer) {
+  std::make_shared<ClientCall>(connection, options, std::move(done), peer)
+      ->Start(queue, method, request);
 }
 
 }  // namespace tensorfleet::rpc

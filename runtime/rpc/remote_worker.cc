@@ -116,24 +116,27 @@ void RemoteWorker::CleanupAll(const CallOptions& options,
 
 void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
                               RecvTensorResult* result, Done done) {
-  RecvTensorArgs asked = args;
-  asked.max_piece_bytes = kPieceBytes;
-  StartCall(
-      peer_->Current(), queue_, "/tensorflow.WorkerService/RecvTensor", EncodeRecvTensor(asked),
-      options,
-      [this, options, result, done = std::move(done)](Status status, grpc::ByteBuffer* bytes) {
-        IncomingTensor incoming;
-        if (status.ok()) status = DecodeRecvTensorResponse(bytes, result, &incoming);
-        if (!status.ok() || !incoming.tensor.is_valid()) {
-          done(std::move(status));
-          return;
-        }
-        FetchRest(peer_->Current(), queue_, options, std::move(incoming),
-                  [result, done](StatusOr<Tensor> tensor) {
-                    if (tensor.ok()) result->tensor = *std::move(tensor);
-                    done(tensor.status());
-                  });
-      });
+  if (streams_ == nullptr || options.timeout.count() > 0) {
+    RecvTensorByGrpc(options, args, result, std::move(done));
+    return;
+  }
+  streams_->WithStream([this, options, &args, result, done = std::move(done)](
+                           const std::shared_ptr<TensorStream>& stream) mutable {
+    if (stream == nullptr) {
+      RecvTensorByGrpc(options, args, result, std::move(done));
+    } else {
+      stream->RecvTensor(options, args, result, std::move(done));
+    }
+  });
+}
+
+void RemoteWorker::RecvTensorByGrpc(const CallOptions& options, const RecvTensorArgs& args,
+                                    RecvTensorResult* result, Done done) {
+  StartCall(peer_->Current(), queue_, "/tensorflow.WorkerService/RecvTensor",
+            EncodeRecvTensor(args), options,
+            [result, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
+              done(status.ok() ? DecodeRecvTensorResponse(bytes, result) : status);
+            });
 }
 
 void RemoteWorker::Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,

@@ -6,15 +6,18 @@
 #include <memory>
 
 #include "runtime/rpc/peer_channel.h"
+#include "runtime/rpc/tensor_stream_client.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet::rpc {
 
 class RemoteWorker final : public WorkerInterface {
  public:
-  // The queue must be polled, and must outlive all calls.
-  RemoteWorker(std::shared_ptr<PeerChannel> peer, grpc::CompletionQueue* queue)
-      : peer_(std::move(peer)), queue_(queue) {}
+  // The queue must be polled, and must outlive all calls. `streams`: the same server's, for
+  // tensors; null: tensors come through gRPC.
+  RemoteWorker(std::shared_ptr<PeerChannel> peer, grpc::CompletionQueue* queue,
+               std::shared_ptr<TensorStreamClient> streams)
+      : peer_(std::move(peer)), queue_(queue), streams_(std::move(streams)) {}
 
   // When no answer comes in time the connection is given up: calls on it that have no deadline end
   // as Unavailable, and the next call is made on a new one.
@@ -42,9 +45,12 @@ class RemoteWorker final : public WorkerInterface {
   // For calls whose answer is empty.
   void Call(const char* method, const google::protobuf::MessageLite& request,
             const CallOptions& options, Done done);
+  void RecvTensorByGrpc(const CallOptions& options, const RecvTensorArgs& args,
+                        RecvTensorResult* result, Done done);
 
   const std::shared_ptr<PeerChannel> peer_;
   grpc::CompletionQueue* const queue_;
+  const std::shared_ptr<TensorStreamClient> streams_;
 };
 
 }  // namespace tensorfleet::rpc

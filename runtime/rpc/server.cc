@@ -21,6 +21,7 @@
 #include "runtime/rpc/introspection.h"
 #include "runtime/rpc/master_service.h"
 #include "runtime/rpc/poll_set.h"
+#include "runtime/rpc/tensor_stream_server.h"
 #include "runtime/rpc/worker_service.h"
 #include "runtime/session/master.h"
 #include "runtime/session/metrics.h"
@@ -33,13 +34,14 @@ struct Server::State {
   ServerOptions options;
   std::string target;
   int port = 0;
-  OutgoingTensors outgoing;
   TimerQueue timers;
   std::unique_ptr<PollSet> polls;
   std::unique_ptr<GrpcPeers> peers;
   std::unique_ptr<ThreadPool> pool;
   std::unique_ptr<Worker> worker;
   std::unique_ptr<Master> master;
+  std::unique_ptr<TensorStreamServer> tensor_streams;  // null: not wanted
+  std::unique_ptr<net::EventLoop> loop;                // ends before what it calls
   Health health;
   std::unique_ptr<RawService> master_service, worker_service, health_service, control_service,
       transfer_service;
@@ -62,8 +64,6 @@ constexpr auto kHangUpTime = std::chrono::milliseconds(100);
 // Memory that was of no use for so long goes back to the system.
 constexpr auto kTidyPeriod = std::chrono::seconds(2);
 constexpr int kIdleRounds = 3;
-// Whoever wanted a tensor and has not read of it for so long is gone.
-constexpr auto kReaderPatience = std::chrono::seconds(30);
 
 std::string ListenAddress(const ServerOptions& options) {
   if (!options.bind.empty()) return options.bind;
@@ -71,9 +71,25 @@ std::string ListenAddress(const ServerOptions& options) {
   return absl::StrCat("[::]", address.substr(address.rfind(':')));
 }
 
+// The host of "host:port" or "[host]:port".
+std::string HostOf(const std::string& address) {
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host.size() > 2 && host.front() == '[') host = host.substr(1, host.size() - 2);
+  return host;
+}
+
 int PollThreads(const ServerOptions& options) {
   if (options.poll_threads > 0) return options.poll_threads;
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 3, 8);
+}
+
+// What a queue wants before it goes.
+void Drain(grpc::CompletionQueue* queue) {
+  queue->Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) {
+  }
 }
 
 void LogCluster(const ServerOptions& options) {
@@ -98,9 +114,7 @@ void SetLimits(grpc::ServerBuilder* builder) {
 }  // namespace
 
 void Server::State::KeepMemoryTidy(int64_t rpcs_before, int idle_rounds) {
-  const auto now = std::chrono::steady_clock::now();
-  outgoing.ForgetUnreadSince(now - kReaderPatience);
-  BlockCache::Process().ReleaseFreedBefore(now - kTidyPeriod);
+  BlockCache::Process().ReleaseFreedBefore(std::chrono::steady_clock::now() - kTidyPeriod);
   const int64_t rpcs = ServerMetrics().rpcs.load(std::memory_order_relaxed);
   idle_rounds = rpcs == rpcs_before ? idle_rounds + 1 : 0;
   if (idle_rounds == kIdleRounds) ::malloc_trim(0);
@@ -122,8 +136,16 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   SetLimits(&builder);
   std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
   grpc::ServerCompletionQueue* const server_queue = queue.get();
+  StreamContext streams;
+  if (options.tensor_port >= 0) {
+    TFLEET_ASSIGN_OR_RETURN(
+        s.loop, net::EventLoop::Start(std::clamp(cores, 2, 4), [pool = s.pool.get()](auto work) {
+          pool->Schedule(std::move(work));
+        }));
+    streams = {s.loop.get(), &s.timers, s.pool.get()};
+  }
   s.peers = std::make_unique<GrpcPeers>(
-      server_queue, PeerPatience{&s.timers, options.peer_silence, options.peer_answer});
+      server_queue, PeerPatience{&s.timers, options.peer_silence, options.peer_answer}, streams);
 
   Worker::Options worker;
   worker.task = DeviceName::Task(options.job, options.task).TaskString();
@@ -146,12 +168,22 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.master = std::make_unique<Master>(std::move(master));
 
   s.master_service = MakeMasterService(s.master.get(), &s.polls);
-  s.worker_service = MakeWorkerService(s.worker.get(), &s.polls, &s.outgoing);
+  s.worker_service = MakeWorkerService(s.worker.get(), &s.polls);
   builder.RegisterService(s.master_service.get());
   builder.RegisterService(s.worker_service.get());
   s.control_service = MakeControlService(s.worker->task(), s.options.on_drain);
   builder.RegisterService(s.control_service.get());
-  s.transfer_service = MakeTransferService(&s.outgoing);
+  if (options.tensor_port >= 0) {
+    StatusOr<std::unique_ptr<TensorStreamServer>> tensor_streams =
+        TensorStreamServer::Start(streams, s.worker.get(), HostOf(address), options.tensor_port);
+    if (!tensor_streams.ok()) {
+      Drain(queue.get());
+      return Prefixed(absl::StrCat("the port for tensors, ", options.tensor_port, ": "),
+                      tensor_streams.status());
+    }
+    s.tensor_streams = *std::move(tensor_streams);
+  }
+  s.transfer_service = MakeTransferService(s.tensor_streams.get());
   builder.RegisterService(s.transfer_service.get());
   s.health_service = MakeHealthService(&s.health);
   s.streams = std::make_unique<StreamMethods>(&s.health);
@@ -159,11 +191,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   builder.RegisterAsyncGenericService(s.streams->service());
   s.server = builder.BuildAndStart();
   if (s.server == nullptr || s.port == 0) {
-    queue->Shutdown();
-    void* tag = nullptr;
-    bool ok = false;
-    while (queue->Next(&tag, &ok)) {
-    }
+    Drain(queue.get());
     return Unavailable("cannot listen on ", address, ": is the port taken by another process?");
   }
   s.polls = std::make_unique<PollSet>(std::move(queue), PollThreads(options));
@@ -177,7 +205,9 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.KeepMemoryTidy(0, 0);
   LogCluster(options);
   LogInfo(absl::StrCat("Started server with target: ", s.target),
-          {{"task", s.worker->task()}, {"listening", address}});
+          {{"task", s.worker->task()},
+           {"listening", address},
+           {"tensor_port", s.tensor_streams != nullptr ? s.tensor_streams->port() : -1}});
   return std::unique_ptr<Server>(new Server(std::move(state)));
 }
 
@@ -185,13 +215,10 @@ void Server::WaitForCalls(const State& s, std::chrono::milliseconds most) {
   const auto now = std::chrono::steady_clock::now;
   const auto end = now() + most;
   const auto is_busy = [&s] {
-    return s.master_service->calls_under_way() + s.worker_service->calls_under_way() +
-               s.transfer_service->calls_under_way() >
-           0;
+    return s.master_service->calls_under_way() + s.worker_service->calls_under_way() > 0 ||
+           (s.tensor_streams != nullptr && !s.tensor_streams->is_idle());
   };
-  while (now() < end && (is_busy() || s.outgoing.size() > 0)) {
-    std::this_thread::sleep_for(kDrainPollPeriod);
-  }
+  while (now() < end && is_busy()) std::this_thread::sleep_for(kDrainPollPeriod);
 }
 
 Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -206,6 +233,7 @@ Server::~Server() {
   // A call that another task kept waiting replies only now, on the queue that goes with the polls.
   WaitForCalls(s, kLastReplies);
   s.peers->Stop();
+  s.loop.reset();
   s.pool.reset();
   s.polls.reset();
 }
@@ -224,7 +252,9 @@ void Server::Stop(std::chrono::milliseconds deadline) {
   const Status why = Unavailable("the server ", s.worker->task(), " is shutting down");
   s.master_service->CancelCalls(why);
   s.worker_service->CancelCalls(why);
+  if (s.tensor_streams != nullptr) s.tensor_streams->CancelCalls(why);
   WaitForCalls(s, kHangUpTime);
+  if (s.tensor_streams != nullptr) s.tensor_streams->HangUp();
   // Not to be left to gRPC: it waits until every idle client has hung up.
   s.server->Shutdown(std::chrono::system_clock::now() + std::min(deadline, kHangUpTime));
 }

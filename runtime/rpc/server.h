@@ -38,6 +38,9 @@ struct ServerOptions {
   // is there, before its connection is given up.
   std::chrono::milliseconds peer_silence{5'000};
   std::chrono::milliseconds peer_answer{10'000};
+  // Where other tensorfleet servers fetch tensors from this one, beside gRPC; 0: any free port; -1:
+  // nowhere, tensors go through gRPC both ways.
+  int tensor_port = 0;
   // Called when another task asks this one to leave because the job has ended; must not block.
   // Null: such requests are refused.
   std::function<void(const std::string& from_task, const std::string& reason)> on_drain;

@@ -61,13 +61,6 @@ void WireReader::String(std::string* out) {
   if (Length(&length)) ok_ = in_.ReadString(out, length);
 }
 
-void WireReader::BytesInto(void* out, size_t capacity, size_t* size) {
-  int length = 0;
-  if (!Length(&length)) return;
-  ok_ = static_cast<size_t>(length) <= capacity && in_.ReadRaw(out, length);
-  *size = static_cast<size_t>(length);
-}
-
 void WireReader::Varint(int64_t* out) {
   uint64_t value = 0;
   ok_ = ok_ && (tag_ & 7) == WireFormatLite::WIRETYPE_VARINT && in_.ReadVarint64(&value);
@@ -200,6 +193,11 @@ grpc::ByteBuffer SerializeMessage(const google::protobuf::MessageLite& message) 
   }
   grpc::Slice slice(size);
   message.SerializeWithCachedSizesToArray(const_cast<uint8_t*>(slice.begin()));
+  return grpc::ByteBuffer(&slice, 1);
+}
+
+grpc::ByteBuffer ViewOf(const std::string& bytes) {
+  const grpc::Slice slice(bytes.data(), bytes.size(), grpc::Slice::STATIC_SLICE);
   return grpc::ByteBuffer(&slice, 1);
 }
 

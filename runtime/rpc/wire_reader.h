@@ -44,8 +44,6 @@ class WireReader {
   void Bool(bool* out);
   void Message(google::protobuf::MessageLite* out);
   void Skip();
-  // Bytes, copied to `out`; more than `capacity` are malformed.
-  void BytesInto(void* out, size_t capacity, size_t* size);
   // A TensorProto. Errors of the tensor itself (not of the framing) are kept in `*error`, the first
   // one counts.
   void ReadTensor(Tensor* out, Status* error);
@@ -64,6 +62,9 @@ class WireReader {
   uint32_t tag_ = 0;
   bool ok_ = true;
 };
+
+// For reading bytes that did not come by gRPC, and must outlive the result.
+grpc::ByteBuffer ViewOf(const std::string& bytes);
 
 // Any message, by protobuf. False when the bytes cannot be parsed.
 bool ParseMessage(grpc::ByteBuffer* buffer, google::protobuf::MessageLite* message);

@@ -90,9 +90,7 @@ TEST(Wire, TypedFieldsAndOddOrdersAreLeftToProtobuf) {
   *response.mutable_tensor() = proto;
   grpc::ByteBuffer bytes = BufferOf(response.SerializeAsString());
   RecvTensorResult result;
-  IncomingTensor incoming;
-  ASSERT_TRUE(DecodeRecvTensorResponse(&bytes, &result, &incoming).ok());
-  EXPECT_FALSE(incoming.tensor.is_valid());
+  ASSERT_TRUE(DecodeRecvTensorResponse(&bytes, &result).ok());
   EXPECT_EQ(result.tensor.values<int64_t>()[2999], 2999000);
 }
 
@@ -190,6 +188,51 @@ TEST(StatusWire, KeepsPayloadsAndCutsLongMessages) {
   EXPECT_TRUE(back.GetPayload(kWorkerPossiblyRestartedPayload).has_value());
   EXPECT_TRUE(IsDerived(FromGrpcStatus(ToGrpcStatus(MarkDerived(Aborted("echo"))))));
   EXPECT_TRUE(ToGrpcStatus(OkStatus()).ok());
+}
+
+tensorflow::TensorProto Head(tensorflow::DataType dtype, int64_t elements) {
+  tensorflow::TensorProto head;
+  head.set_dtype(dtype);
+  head.mutable_tensor_shape()->add_dim()->set_size(elements);
+  return head;
+}
+
+TEST(StreamReply, OnlyALargeTensorsContentFollowsItsMessage) {
+  for (const auto& [elements, follows] :
+       std::vector<std::pair<int64_t, bool>>{{2047, false}, {2048, true}}) {
+    RecvTensorResult result, got;
+    result.tensor = *Tensor::Zeros(DType::kFloat, Shape({elements}));
+    const StreamReply reply = *EncodeStreamReply(result);
+    Tensor content;
+    ASSERT_EQ(DecodeStreamReply(reply.message, &got, &content), OkStatus());
+    EXPECT_EQ(reply.content.is_valid(), follows);
+    EXPECT_EQ(content.is_valid(), follows);
+    EXPECT_EQ(got.tensor.is_valid(), !follows);
+  }
+}
+
+TEST(StreamReply, AHeadThatMakesNoSenseIsRefused) {
+  for (const auto& head : {Head(tensorflow::DT_STRING, 4), Head(tensorflow::DT_INVALID, 4),
+                           Head(tensorflow::DT_FLOAT_REF, 4), Head(tensorflow::DT_FLOAT, -1),
+                           Head(tensorflow::DT_FLOAT, 1L << 62)}) {
+    WireWriter writer;
+    writer.Message(1001, head);
+    RecvTensorResult result;
+    Tensor content;
+    EXPECT_FALSE(DecodeStreamReply(Flatten(writer.Finish()), &result, &content).ok())
+        << head.ShortDebugString();
+  }
+}
+
+TEST(StreamError, KeepsCodeMessageAndPayloads) {
+  const Status status = MarkDerived(Aborted("over"));
+  EXPECT_EQ(DecodeStreamError(EncodeStreamError(status)), status);
+}
+
+TEST(StreamError, IsAnErrorWhateverThePeerSays) {
+  for (const char* bytes : {"", "\x08\x00", "\x08\x7f", "\xff\xff"}) {
+    EXPECT_EQ(DecodeStreamError(bytes).code(), absl::StatusCode::kInternal);
+  }
 }
 
 }  // namespace

@@ -128,16 +128,6 @@ void WireWriter::TensorMessage(int field, EncodedTensor tensor) {
   Content(std::move(tensor));
 }
 
-void WireWriter::TensorBytes(int field, const Tensor& tensor, size_t offset, size_t size) {
-  Tag(field, kLengthDelimited);
-  RawVarint(size);
-  Flush();
-  size_ += size;
-  auto* kept = new Tensor(tensor);
-  slices_.emplace_back(static_cast<char*>(kept->mutable_raw()) + offset, size, &ReleaseTensor,
-                       kept);
-}
-
 void WireWriter::NamedTensorMessage(int field, absl::string_view name, EncodedTensor tensor) {
   Tag(field, kLengthDelimited);
   const size_t tensor_size = tensor.size();
@@ -179,6 +169,17 @@ grpc::ByteBuffer WireWriter::Finish() {
   slices_.clear();
   size_ = 0;
   return buffer;
+}
+
+std::string Flatten(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  std::string out;
+  if (!buffer.Dump(&slices).ok()) return out;
+  out.reserve(buffer.Length());
+  for (const grpc::Slice& slice : slices) {
+    out.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return out;
 }
 
 }  // namespace tensorfleet::rpc

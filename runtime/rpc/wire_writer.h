@@ -37,8 +37,6 @@ class WireWriter {
   void BytesOrEmpty(int field, absl::string_view value);
   void Message(int field, const google::protobuf::MessageLite& message);
   void TensorMessage(int field, EncodedTensor tensor);
-  // Some of the raw content of a tensor of plain data.
-  void TensorBytes(int field, const Tensor& tensor, size_t offset, size_t size);
   // A NamedTensorProto.
   void NamedTensorMessage(int field, absl::string_view name, EncodedTensor tensor);
 
@@ -57,6 +55,9 @@ class WireWriter {
   std::vector<grpc::Slice> slices_;
   size_t size_ = 0;
 };
+
+// All bytes in one place, for what is not sent by gRPC.
+std::string Flatten(const grpc::ByteBuffer& buffer);
 
 size_t VarintSize(uint64_t value);
 

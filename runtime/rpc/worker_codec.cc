@@ -1,7 +1,6 @@
 #include "runtime/rpc/worker_codec.h"
 
-#include <algorithm>
-
+#include "runtime/rpc/status_wire.h"
 #include "runtime/rpc/wire_reader.h"
 #include "runtime/rpc/wire_writer.h"
 
@@ -9,11 +8,11 @@ namespace tensorfleet::rpc {
 namespace {
 
 // Ours, outside TensorFlow's numbers. Others skip them.
-constexpr int kStepIsOverField = 1001;     // RunGraphResponse; RunGraphResult::step_is_over
-constexpr int kMaxPieceBytesField = 1001;  // RecvTensorRequest; RecvTensorArgs::max_piece_bytes
-// RecvTensorResponse of a tensor in pieces: a TensorProto without content, the first bytes, and
-// the ticket for the others.
-constexpr int kHeadField = 1001, kFirstPieceField = 1002, kTicketField = 1003;
+constexpr int kStepIsOverField = 1001;  // RunGraphResponse; RunGraphResult::step_is_over
+// RecvTensorResponse on a stream: a TensorProto without the content, which follows.
+constexpr int kHeadField = 1001;
+// Smaller tensors are a part of their message.
+constexpr size_t kMinContentBytes = 8192;
 
 }  // namespace
 
@@ -103,9 +102,6 @@ Status DecodeRecvTensor(grpc::ByteBuffer* request, RecvTensorArgs* args) {
       case 7:
         reader.Varint(&args->request_id);
         break;
-      case kMaxPieceBytesField:
-        reader.Varint(&args->max_piece_bytes);
-        break;
       default:
         reader.Skip();
     }
@@ -113,30 +109,81 @@ Status DecodeRecvTensor(grpc::ByteBuffer* request, RecvTensorArgs* args) {
   return reader.ok() ? OkStatus() : Internal("Unable to parse request");
 }
 
-StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& result,
-                                                    int64_t max_piece_bytes,
-                                                    OutgoingTensors* outgoing) {
-  WireWriter writer;
-  writer.Varint(2, result.is_dead ? 1 : 0);
-  writer.Varint(3, static_cast<uint64_t>(result.send_start_micros));
+namespace {
+
+// All but the tensor. Gives what is to be sent for it.
+StatusOr<Tensor> BeginRecvTensorResponse(const RecvTensorResult& result, WireWriter* writer) {
+  writer->Varint(2, result.is_dead ? 1 : 0);
+  writer->Varint(3, static_cast<uint64_t>(result.send_start_micros));
   // A dead value has no meaning, but readers expect a tensor.
-  Tensor value = result.tensor;
-  if (!value.is_valid()) {
-    TFLEET_ASSIGN_OR_RETURN(value, Tensor::Allocate(DType::kFloat, Shape({0})));
-  }
-  const auto piece = static_cast<size_t>(std::max<int64_t>(max_piece_bytes, 0));
-  if (piece > 0 && IsPlainData(value.dtype()) && value.bytes() / 3 > piece / 2) {
+  return result.tensor.is_valid() ? result.tensor : Tensor::Allocate(DType::kFloat, Shape({0}));
+}
+
+Status AddTensor(const Tensor& value, WireWriter* writer) {
+  TFLEET_ASSIGN_OR_RETURN(EncodedTensor tensor, EncodeTensor(value));
+  writer->TensorMessage(1, std::move(tensor));
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& result) {
+  WireWriter writer;
+  TFLEET_ASSIGN_OR_RETURN(const Tensor value, BeginRecvTensorResponse(result, &writer));
+  TFLEET_RETURN_IF_ERROR(AddTensor(value, &writer));
+  return writer.Finish();
+}
+
+StatusOr<StreamReply> EncodeStreamReply(const RecvTensorResult& result) {
+  StreamReply reply;
+  WireWriter writer;
+  TFLEET_ASSIGN_OR_RETURN(Tensor value, BeginRecvTensorResponse(result, &writer));
+  if (IsPlainData(value.dtype()) && value.bytes() >= kMinContentBytes) {
     tensorflow::TensorProto head;
     head.set_dtype(static_cast<tensorflow::DataType>(value.dtype()));
     value.shape().ToProto(head.mutable_tensor_shape());
     writer.Message(kHeadField, head);
-    writer.TensorBytes(kFirstPieceField, value, 0, piece);
-    writer.Varint(kTicketField, outgoing->Add(value, piece));
-    return writer.Finish();
+    reply.content = std::move(value);
+  } else {
+    TFLEET_RETURN_IF_ERROR(AddTensor(value, &writer));
   }
-  TFLEET_ASSIGN_OR_RETURN(EncodedTensor tensor, EncodeTensor(value));
-  writer.TensorMessage(1, std::move(tensor));
-  return writer.Finish();
+  reply.message = Flatten(writer.Finish());
+  return reply;
+}
+
+std::string EncodeStreamError(const Status& status) {
+  const grpc::Status error = ToGrpcStatus(status);
+  WireWriter writer;
+  writer.Varint(1, static_cast<uint64_t>(error.error_code()));
+  writer.Bytes(2, error.error_message());
+  writer.Bytes(3, error.error_details());
+  return Flatten(writer.Finish());
+}
+
+Status DecodeStreamError(const std::string& message) {
+  grpc::ByteBuffer bytes = ViewOf(message);
+  WireReader reader(&bytes);
+  int64_t code = 0;
+  std::string text, details;
+  while (reader.Next()) {
+    switch (reader.field()) {
+      case 1:
+        reader.Varint(&code);
+        break;
+      case 2:
+        reader.String(&text);
+        break;
+      case 3:
+        reader.String(&details);
+        break;
+      default:
+        reader.Skip();
+    }
+  }
+  if (!reader.ok() || code <= 0 || code > grpc::StatusCode::UNAUTHENTICATED) {
+    return Internal("the peer's error cannot be parsed");
+  }
+  return FromGrpcStatus(grpc::Status(static_cast<grpc::StatusCode>(code), text, details));
 }
 
 StatusOr<grpc::ByteBuffer> EncodeRunGraph(const RunGraphArgs& args) {
@@ -198,11 +245,11 @@ Status DecodeRunGraphResponse(grpc::ByteBuffer* response, RunGraphResult* result
 
 namespace {
 
-Status BadPieces() { return Internal("the peer's tensor in pieces makes no sense"); }
-
 Status AllocateFor(const tensorflow::TensorProto& head, Tensor* out) {
   const auto dtype = static_cast<DType>(static_cast<int>(head.dtype()));
-  if (!IsValidDType(head.dtype()) || IsRef(dtype) || !IsPlainData(dtype)) return BadPieces();
+  if (!IsValidDType(head.dtype()) || IsRef(dtype) || !IsPlainData(dtype)) {
+    return Internal("the peer announced a tensor of a kind that has no content");
+  }
   TFLEET_ASSIGN_OR_RETURN(const Shape shape, Shape::FromProto(head.tensor_shape()));
   TFLEET_ASSIGN_OR_RETURN(*out, Tensor::Allocate(dtype, shape));
   return OkStatus();
@@ -215,12 +262,11 @@ grpc::ByteBuffer EncodeRecvTensor(const RecvTensorArgs& args) {
   writer.Varint(1, static_cast<uint64_t>(args.step_id));
   writer.Bytes(2, args.key);
   writer.Varint(7, static_cast<uint64_t>(args.request_id));
-  writer.Varint(kMaxPieceBytesField, static_cast<uint64_t>(args.max_piece_bytes));
   return writer.Finish();
 }
 
 Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* result,
-                                IncomingTensor* incoming) {
+                                Tensor* content) {
   WireReader reader(response);
   Status error;
   while (reader.Next()) {
@@ -235,23 +281,13 @@ Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* re
         reader.Varint(&result->send_start_micros);
         break;
       case kHeadField: {
+        if (content == nullptr) {
+          reader.Skip();
+          break;
+        }
         tensorflow::TensorProto head;
         reader.Message(&head);
-        // Of two heads the last counts, and what came before it is not of its tensor.
-        *incoming = {};
-        const Status allocated = AllocateFor(head, &incoming->tensor);
-        if (!allocated.ok()) return allocated;
-        break;
-      }
-      case kFirstPieceField:
-        if (!incoming->tensor.is_valid()) return BadPieces();
-        reader.BytesInto(incoming->tensor.mutable_raw(), incoming->tensor.bytes(),
-                         &incoming->received);
-        break;
-      case kTicketField: {
-        int64_t ticket = 0;
-        reader.Varint(&ticket);
-        incoming->ticket = static_cast<uint64_t>(ticket);
+        TFLEET_RETURN_IF_ERROR(AllocateFor(head, content));
         break;
       }
       default:
@@ -261,6 +297,11 @@ Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* re
   if (!reader.ok()) return Internal("the peer's RecvTensorResponse cannot be parsed");
   if (result->is_dead) return OkStatus();
   return error;
+}
+
+Status DecodeStreamReply(const std::string& message, RecvTensorResult* result, Tensor* content) {
+  grpc::ByteBuffer bytes = ViewOf(message);
+  return DecodeRecvTensorResponse(&bytes, result, content);
 }
 
 }  // namespace tensorfleet::rpc

@@ -3,9 +3,9 @@
 
 #include <grpcpp/support/byte_buffer.h>
 
+#include <string>
+
 #include "runtime/base/status.h"
-#include "runtime/rpc/incoming_tensor.h"
-#include "runtime/rpc/outgoing_tensors.h"
 #include "runtime/session/worker_interface.h"
 
 namespace tensorfleet::rpc {
@@ -15,18 +15,26 @@ Status DecodeRunGraph(grpc::ByteBuffer* request, RunGraphArgs* args, bool* error
 StatusOr<grpc::ByteBuffer> EncodeRunGraphResponse(const RunGraphResult& result);
 grpc::ByteBuffer EncodeRunGraphError(const Status& status);
 Status DecodeRecvTensor(grpc::ByteBuffer* request, RecvTensorArgs* args);
-// `max_piece_bytes` as asked for; the rest of a larger tensor goes to `outgoing`.
-StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& result,
-                                                    int64_t max_piece_bytes,
-                                                    OutgoingTensors* outgoing);
+StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& result);
 
 // At the client.
 StatusOr<grpc::ByteBuffer> EncodeRunGraph(const RunGraphArgs& args);
 // Also turns an error in the response's body into a status.
 Status DecodeRunGraphResponse(grpc::ByteBuffer* response, RunGraphResult* result);
 grpc::ByteBuffer EncodeRecvTensor(const RecvTensorArgs& args);
-// Where the tensor comes in pieces, `incoming` is valid and `result` has none yet.
+// `content` as for DecodeStreamReply; null: what is not TensorFlow's in the response is skipped.
 Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* result,
-                                IncomingTensor* incoming);
+                                Tensor* content = nullptr);
+
+// On streams (tensor_stream.h). The content of a large tensor follows the message.
+struct StreamReply {
+  std::string message;
+  Tensor content;  // invalid: the message has all
+};
+StatusOr<StreamReply> EncodeStreamReply(const RecvTensorResult& result);
+// `content` is valid, and not written yet, when the tensor's content is still to come.
+Status DecodeStreamReply(const std::string& message, RecvTensorResult* result, Tensor* content);
+std::string EncodeStreamError(const Status& status);
+Status DecodeStreamError(const std::string& message);
 
 }  // namespace tensorfleet::rpc

@@ -78,18 +78,17 @@ void RunGraph(Worker* worker, ServerCall* call) {
   });
 }
 
-void RecvTensor(Worker* worker, OutgoingTensors* outgoing, ServerCall* call) {
+void RecvTensor(Worker* worker, ServerCall* call) {
   RecvTensorArgs args;
   if (Status status = DecodeRecvTensor(call->request(), &args); !status.ok()) {
     call->ReplyError(status);
     return;
   }
   auto* result = new RecvTensorResult;
-  const auto reply = [call, result, outgoing, piece = args.max_piece_bytes](const Status& status) {
+  const auto reply = [call, result](const Status& status) {
     std::unique_ptr<RecvTensorResult> owned(result);
-    StatusOr<grpc::ByteBuffer> response = status.ok()
-                                              ? EncodeRecvTensorResponse(*owned, piece, outgoing)
-                                              : StatusOr<grpc::ByteBuffer>(status);
+    StatusOr<grpc::ByteBuffer> response =
+        status.ok() ? EncodeRecvTensorResponse(*owned) : StatusOr<grpc::ByteBuffer>(status);
     if (response.ok()) {
       call->Reply(*std::move(response));
     } else {
@@ -140,8 +139,7 @@ class StepSequences {
 
 }  // namespace
 
-std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet>* polls,
-                                              OutgoingTensors* outgoing) {
+std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet>* polls) {
   std::vector<RawService::Method> methods;
   const auto add = [&](const char* name, RawService::Handler handle, int slots = 1) {
     methods.push_back({std::string("/tensorflow.WorkerService/") + name, std::move(handle), slots});
@@ -198,7 +196,7 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
     });
   });
   add(
-      "RecvTensor", [w, outgoing](ServerCall* call) { RecvTensor(w, outgoing, call); }, 4);
+      "RecvTensor", [w](ServerCall* call) { RecvTensor(w, call); }, 4);
   add("Logging", [w](ServerCall* call) {
     WithRequest<tensorflow::LoggingRequest>(call, [w, call](const auto& request) {
       w->Logging(OptionsOf(call), request,

@@ -75,9 +75,6 @@ struct RecvTensorArgs {
   int64_t step_id = 0;
   int64_t request_id = 0;
   std::string key;
-  // Between our own servers: a larger tensor may be answered with its first so many bytes and a
-  // ticket for the rest. 0: the whole tensor is wanted at once.
-  int64_t max_piece_bytes = 0;
 };
 
 struct RecvTensorResult {
