@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "absl/synchronization/mutex.h"
 #include "runtime/cli/commands.h"
 
 int main(int argc, char** argv) {
@@ -9,6 +10,8 @@ int main(int argc, char** argv) {
   // message, as malloc would, costs more than the message. (Servers do it when they are idle.)
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  // Debian's Abseil looks for cycles in each lock that gRPC takes.
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
   CLI::App app("tensorfleet: distributed dataflow graphs for TensorFlow's clients", "tensorfleet");
   app.require_subcommand(1);
   int exit_code = 0;
