@@ -223,15 +223,17 @@ TEST_F(FrameSocketTest, APeerThatHangsUpIsNoticed) {
 }
 
 TEST_F(FrameSocketTest, AClosedSocketTellsItsPeerAndForgetsWhatWasToBeSent) {
-  socket_->SendWithContent(kText, 1, "", kBytes, Counting(16 << 20));  // nobody reads it
+  const Tensor large = Counting(16 << 20);
+  socket_->SendWithContent(kText, 1, "", kBytes, large);  // nobody reads it yet
   EXPECT_FALSE(socket_->is_flushed());
-  FrameSocket* const peer = Peer();
   socket_->Close(Unavailable("enough"));
   EXPECT_TRUE(socket_->is_flushed());
   socket_->Send(kText, 2, "never sent");
   EXPECT_EQ(receiver_->why().message(), "enough");
+  peer_receiver_->Expect(1, *Tensor::Zeros(DType::kInt32, large.shape()));
+  Peer();
   ASSERT_TRUE(peer_receiver_->WaitForEnd());
-  EXPECT_FALSE(peer == nullptr);
+  EXPECT_EQ(peer_receiver_->why().code(), absl::StatusCode::kUnavailable);
 }
 
 }  // namespace
