@@ -146,9 +146,10 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
   command->add_option("--threads", flags->threads, "Threads for kernels; 0: one per core")
       ->check(CLI::Range(0, 4096));
   command
-      ->add_option("--tensor_port", flags->tensor_port,
-                   "Port where other tensorfleet servers fetch tensors, faster than by gRPC; 0: any "
-                   "free one; -1: none. Servers that cannot reach it use gRPC")
+      ->add_option(
+          "--tensor_port", flags->tensor_port,
+          "Port where other tensorfleet servers fetch tensors, faster than by gRPC; 0: any "
+          "free one; -1: none. Servers that cannot reach it use gRPC")
       ->check(CLI::Range(-1, 65535))
       ->capture_default_str();
   command
