@@ -25,6 +25,12 @@ bool LivesOn(const json& answer) {
   return waits || (finalizers != meta->end() && finalizers->is_array() && !finalizers->empty());
 }
 
+const std::string& UidOf(const api::TFJob& job) { return job.uid; }
+template <typename Child>
+const std::string& UidOf(const Child& child) {
+  return child.meta.uid;
+}
+
 }  // namespace
 
 template <typename Cache>
@@ -57,9 +63,21 @@ Status Applier::Delete(Cache& cache, const api::TFJob& job, absl::string_view gr
                        absl::string_view plural, const plan::Action& action) {
   k8s::DeleteOptions options;
   options.uid = action.uid;
+  options.resource_version = action.resource_version;
   if (action.force) options.grace_seconds = 0;
-  const StatusOr<std::string> answer =
-      client_->Delete(k8s::ObjectPath(group_version, job.namespace_, plural, action.name), options);
+  const std::string path = k8s::ObjectPath(group_version, job.namespace_, plural, action.name);
+  const StatusOr<std::string> answer = client_->Delete(path, options);
+  if (k8s::IsConflict(answer.status()) && !action.resource_version.empty()) {
+    // Another object of that name, or ours has changed: then it is looked at again as it is now.
+    const StatusOr<std::string> fresh = client_->Get(path);
+    if (!fresh.ok() && !absl::IsNotFound(fresh.status())) return fresh.status();
+    if (fresh.ok()) {
+      TFLEET_ASSIGN_OR_RETURN(const auto held, cache.Assume(*fresh));
+      if (held != nullptr && UidOf(*held) == action.uid) return answer.status();
+    }
+    cache.AssumeDeleted(job.namespace_, action.name, action.uid);
+    return OkStatus();
+  }
   // Another object of that name, or none: ours is gone.
   const bool gone = absl::IsNotFound(answer.status()) || k8s::IsConflict(answer.status());
   if (!answer.ok() && !gone) return answer.status();
@@ -101,16 +119,8 @@ Status Applier::Apply(const api::TFJob& job, const plan::Action& action) {
       return Patch(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action);
     case ActionKind::kDeletePodGroup:
       return Delete(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action);
-    case ActionKind::kDeleteJob: {
-      k8s::DeleteOptions options;
-      options.uid = action.uid;
-      const Status deleted =
-          client_
-              ->Delete(k8s::ObjectPath(api::kApiVersion, job.namespace_, api::kPlural, job.name),
-                       options)
-              .status();
-      return absl::IsNotFound(deleted) || k8s::IsConflict(deleted) ? OkStatus() : deleted;
-    }
+    case ActionKind::kDeleteJob:
+      return Delete(informers_->jobs(), job, api::kApiVersion, api::kPlural, action);
   }
   return Internal("unknown action");
 }

@@ -19,7 +19,8 @@ class Applier {
         pod_group_api_version_(std::move(pod_group_api_version)) {}
 
   // OK also when it had been done before: the name is there and `job`'s own, or what was to go is
-  // gone.
+  // gone. A conflict (kAborted): what was to go has changed since it was seen, and the cache holds
+  // it as it is now.
   Status Apply(const api::TFJob& job, const plan::Action& action);
 
   // Writes `status` over what is stored. A job that is gone is fine. After a conflict the cache

@@ -114,95 +114,100 @@ bool Controller::MayWriteNow(const std::string& key, StatusWrite wish) {
   return false;
 }
 
-void Controller::Reconcile(const std::string& key) {
-  const auto begin = std::chrono::steady_clock::now();
+std::optional<plan::Snapshot> Controller::Look(const std::string& key) {
   const size_t slash = key.find('/');
   const std::string ns = key.substr(0, slash), name = key.substr(slash + 1);
   plan::Snapshot seen;
   seen.job = informers_.jobs().Find(ns, name);
-  if (seen.job == nullptr) {
-    queue_.Forget(key);
-    MutexLock lock(&mu_);
-    held_since_.erase(key);
-    return;
-  }
-  const api::TFJob& job = *seen.job;
+  if (seen.job == nullptr) return std::nullopt;
   seen.pods = informers_.pods().Group(ns, name);
   seen.services = informers_.services().Group(ns, name);
   if (!options_.informers.pod_group_api_version.empty()) {
     seen.pod_group = informers_.pod_groups().Find(ns, name);
   }
   seen.now = absl::FromUnixNanos(clock_->NowUnixNanos());
-  const plan::Plan todo = plan::Reconcile(seen, options_.plan);
+  return seen;
+}
 
-  // Results come from several threads.
-  Mutex mu;
-  Status failure;
-  bool namespace_is_going = false;
-  const auto note = [&](const Status& status) {
-    if (status.ok() || absl::IsCancelled(status)) return;
-    MutexLock lock(&mu);
-    if (k8s::IsNamespaceTerminating(status)) {
-      namespace_is_going = true;
-    } else if (failure.ok()) {
-      failure = status;
-    }
-  };
+void Controller::Outcome::Note(const Status& status) {
+  if (status.ok() || absl::IsCancelled(status)) return;
+  MutexLock lock(&mu);
+  if (k8s::IsNamespaceTerminating(status)) {
+    namespace_is_going = true;
+  } else if (failure.ok()) {
+    failure = status;
+  }
+}
 
+void Controller::CarryOut(const std::string& key, const api::TFJob& job, const plan::Plan& todo,
+                          Outcome& out) {
   const bool write = todo.status_write != StatusWrite::kNone && MayWriteNow(key, todo.status_write);
-  bool written = todo.status_write == StatusWrite::kNone;
-  if (write && todo.status_write == StatusWrite::kFirst) {
+  out.is_status_stored = todo.status_write == StatusWrite::kNone;
+  const auto write_status = [&, this] {
     const Status status = WriteStatus(job, todo);
-    written = status.ok();
-    note(status);
+    out.has_written = out.is_status_stored = status.ok();
+    out.Note(status);
+  };
+  if (todo.status_write == StatusWrite::kFirst) {
+    write_status();
+    if (!out.is_status_stored) return;
   }
-  if (written || todo.status_write != StatusWrite::kFirst) {
-    std::vector<ParallelRunner::Task> first, tasks;
-    tasks.reserve(todo.actions.size() + 1);
-    for (const plan::Action& action : todo.actions) {
-      const bool is_first =
-          action.kind == plan::ActionKind::kCreatePod && first.size() < kFirstWave;
-      (is_first ? first : tasks).push_back([&, this] { note(ApplyAction(job, action)); });
-    }
-    runner_.Run(std::move(first));
-    if (write && !written) {
-      tasks.push_back([&, this] {
-        const Status status = WriteStatus(job, todo);
-        if (status.ok()) written = true;
-        note(status);
-      });
-    }
-    runner_.Run(std::move(tasks));
+  std::vector<ParallelRunner::Task> first, tasks;
+  tasks.reserve(todo.actions.size() + 1);
+  for (const plan::Action& action : todo.actions) {
+    const bool is_first = action.kind == plan::ActionKind::kCreatePod && first.size() < kFirstWave;
+    (is_first ? first : tasks).push_back([&, this] { out.Note(ApplyAction(job, action)); });
   }
-  if (written) {
-    for (const plan::Event& event : todo.events) Announce(job, event);
-    observer_->OnCounters(job.namespace_, todo.counters);
-  }
+  runner_.Run(std::move(first));
+  if (write && !out.is_status_stored) tasks.push_back(write_status);
+  runner_.Run(std::move(tasks));
+}
 
-  Observer::Result result = Observer::Result::kSuccess;
-  if (!failure.ok()) {
-    result = Observer::Result::kError;
-    // A conflict is an everyday matter: somebody else changed the job, and the cache has that
+Observer::Result Controller::ComeBack(const std::string& key, const plan::Plan& todo,
+                                      const Outcome& out) {
+  if (!out.failure.ok()) {
+    // A conflict is an everyday matter: somebody else changed the object, and the cache has that
     // already.
-    if (k8s::IsConflict(failure)) {
+    if (k8s::IsConflict(out.failure)) {
       LogDebug("job has changed meanwhile", {{"job", key}});
     } else {
-      LogWarning("reconcile failed", {{"job", key}, {"error", failure.message()}});
+      LogWarning("reconcile failed", {{"job", key}, {"error", out.failure.message()}});
     }
     queue_.AddRateLimited(key);
-  } else {
-    queue_.Forget(key);
-    if (namespace_is_going) {
-      queue_.AddAfter(key, kNamespaceGoingRetry);
-    } else if (!todo.actions.empty() || (write && written)) {
-      queue_.AddAfter(key, kNextPass);
-    }
-    if (todo.requeue_at) {
-      result = Observer::Result::kRequeueAfter;
-      const absl::Duration wait = *todo.requeue_at - absl::FromUnixNanos(clock_->NowUnixNanos());
-      queue_.AddAfter(key, std::max(std::chrono::nanoseconds(0), absl::ToChronoNanoseconds(wait)));
-    }
+    return Observer::Result::kError;
   }
+  queue_.Forget(key);
+  if (out.namespace_is_going) {
+    queue_.AddAfter(key, kNamespaceGoingRetry);
+  } else if (!todo.actions.empty() || out.has_written) {
+    queue_.AddAfter(key, kNextPass);
+  }
+  if (!todo.requeue_at) return Observer::Result::kSuccess;
+  const absl::Duration wait = *todo.requeue_at - absl::FromUnixNanos(clock_->NowUnixNanos());
+  queue_.AddAfter(key, std::max(std::chrono::nanoseconds(0), absl::ToChronoNanoseconds(wait)));
+  return Observer::Result::kRequeueAfter;
+}
+
+void Controller::Reconcile(const std::string& key) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::optional<plan::Snapshot> seen = Look(key);
+  if (!seen) {
+    queue_.Forget(key);
+    MutexLock lock(&mu_);
+    held_since_.erase(key);
+    return;
+  }
+  const api::TFJob& job = *seen->job;
+  const plan::Plan todo = plan::Reconcile(*seen, options_.plan);
+  Outcome out;
+  CarryOut(key, job, todo, out);
+  if (out.is_status_stored) {
+    for (const plan::Event& event : todo.events) Announce(job, event);
+    plan::Counters counters = todo.counters;
+    if (!out.failure.ok()) counters.deleted = 0;  // it will be tried again
+    observer_->OnCounters(job.namespace_, counters);
+  }
+  const Observer::Result result = ComeBack(key, todo, out);
   observer_->OnReconciled(result, std::chrono::steady_clock::now() - begin);
 }
 

@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -52,8 +53,25 @@ class Controller {
 
  private:
   void Work();
+  // How a pass went. Its requests end in several threads.
+  struct Outcome {
+    void Note(const Status& status);
+
+    Mutex mu;
+    Status failure;  // the first
+    bool namespace_is_going = false;
+    bool has_written = false;       // status
+    bool is_status_stored = false;  // by this pass or before
+  };
+
   // One pass over the job `key`.
   void Reconcile(const std::string& key);
+  // What the caches hold of it; nothing when it is gone.
+  std::optional<plan::Snapshot> Look(const std::string& key);
+  void CarryOut(const std::string& key, const api::TFJob& job, const plan::Plan& todo,
+                Outcome& out);
+  // Sees to the next pass.
+  Observer::Result ComeBack(const std::string& key, const plan::Plan& todo, const Outcome& out);
   // Whether a status write that could wait is made now; if not, the job comes back when it is due.
   bool MayWriteNow(const std::string& key, plan::StatusWrite wish);
   Status ApplyAction(const api::TFJob& job, const plan::Action& action);

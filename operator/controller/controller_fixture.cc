@@ -6,7 +6,8 @@
 namespace tensorfleet::controller {
 
 ControllerTest::Process::Process(k8s::Transport* transport, ControllerOptions options)
-    : client(transport, nullptr, k8s::ClientOptions{std::chrono::seconds(10), 3, &cancel, nullptr}),
+    : client(transport, nullptr,
+             {.request_time = std::chrono::seconds(10), .max_retries = 3, .cancel = &cancel}),
       events(&client, Clock::Real(), {"tfjob-controller", 1000, 1000, nullptr, 20000, 64}),
       controller(&client, &events, Clock::Real(), std::move(options)) {
   controller.StartInformers();

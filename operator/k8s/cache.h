@@ -4,9 +4,10 @@
 //
 // Traits tell the cache about T:
 //   static StatusOr<T> Parse(absl::string_view json);
-//   static const std::string& Namespace(const T&), Name(const T&), Uid(const T&), Version(const
-//   T&); static absl::string_view Group(const T&);        // within the namespace; may be "" static
-//   bool SameForRules(const T& a, const T& b); // differing in nothing a rule looks at
+//   static const std::string& Namespace(const T&);
+//   static const std::string& Name(const T&), Uid(const T&), Version(const T&);
+//   static absl::string_view Group(const T&);                // within the namespace; may be ""
+//   static bool SameForRules(const T& a, const T& b);        // differ in nothing a rule looks at
 #pragma once
 
 #include <algorithm>
@@ -89,13 +90,11 @@ class Cache final : public ObjectSink {
   // ObjectSink.
   void BeginList() override {
     MutexLock lock(&mu_);
-    listing_ = true;
     listed_.clear();
   }
   void AbandonList() override {
     MutexLock lock(&mu_);
-    listing_ = false;
-    listed_.clear();
+    listed_ = {};
   }
   Status Listed(absl::string_view object) override { return Upsert(object, /*listed=*/true); }
   Status Changed(absl::string_view object) override { return Upsert(object, /*listed=*/false); }
@@ -111,7 +110,6 @@ class Cache final : public ObjectSink {
         Remove(object);
         gone.push_back({object, nullptr, false});
       }
-      listing_ = false;
       listed_ = {};
     }
     for (const Change& change : gone) on_change_(change);
@@ -220,7 +218,6 @@ class Cache final : public ObjectSink {
   mutable Mutex mu_;
   absl::flat_hash_set<Ptr, Hash, Equal> objects_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::vector<Ptr>> groups_ ABSL_GUARDED_BY(mu_);
-  bool listing_ ABSL_GUARDED_BY(mu_) = false;
   absl::flat_hash_set<std::string> listed_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<std::string> tombstones_ ABSL_GUARDED_BY(mu_);
   std::deque<std::string> burials_ ABSL_GUARDED_BY(mu_);

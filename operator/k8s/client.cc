@@ -46,14 +46,20 @@ std::string QueryEscape(absl::string_view text) {
 Client::Client(Transport* transport, RateLimiter* limiter, ClientOptions options)
     : transport_(transport), limiter_(limiter), options_(std::move(options)) {}
 
+Client Client::Until(http::Deadline deadline) const {
+  ClientOptions options = options_;
+  options.deadline = std::min(options.deadline, deadline);
+  return Client(transport_, limiter_, std::move(options));
+}
+
 StatusOr<std::string> Client::Call(Request request) {
   Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(10));
   request.cancel = options_.cancel;
-  const http::Deadline end = http::After(options_.request_time);
+  const http::Deadline end = std::min(http::After(options_.request_time), options_.deadline);
   for (int attempt = 0;; ++attempt) {
     if (limiter_ != nullptr) TFLEET_RETURN_IF_ERROR(limiter_->Acquire(request.cancel));
     // Waiting for the limiter or for a server that puts us off is not held against the request.
-    request.deadline = http::After(options_.request_time);
+    request.deadline = std::min(http::After(options_.request_time), options_.deadline);
     StatusOr<Response> response = transport_->Send(request);
     if (options_.observer) options_.observer(request.method, response.ok() ? response->status : 0);
     const auto what = [&] {
@@ -119,6 +125,9 @@ StatusOr<std::string> Client::Delete(absl::string_view path, const DeleteOptions
   request.path = std::string(path);
   nlohmann::json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   if (!options.uid.empty()) body["preconditions"]["uid"] = options.uid;
+  if (!options.resource_version.empty()) {
+    body["preconditions"]["resourceVersion"] = options.resource_version;
+  }
   if (options.grace_seconds >= 0) body["gracePeriodSeconds"] = options.grace_seconds;
   if (!options.propagation.empty()) body["propagationPolicy"] = options.propagation;
   request.body = body.dump();

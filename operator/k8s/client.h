@@ -21,8 +21,9 @@ std::string ObjectPath(absl::string_view group_version, absl::string_view ns,
 std::string QueryEscape(absl::string_view text);
 
 struct DeleteOptions {
-  std::string uid;         // precondition; empty for none
-  int grace_seconds = -1;  // below 0: the object's own
+  std::string uid;               // precondition; empty for none
+  std::string resource_version;  // likewise
+  int grace_seconds = -1;        // below 0: the object's own
   std::string
       propagation;  // "Background", "Foreground", "Orphan" or empty for the server's default
 };
@@ -35,6 +36,8 @@ struct ClientOptions {
   // How often a request is repeated that the server put off (429, or 5xx with Retry-After).
   int max_retries = 10;
   CancellationManager* cancel = nullptr;  // ends every request; may be null
+  // No request goes on after that, however often the server puts it off.
+  http::Deadline deadline = http::kNoDeadline;
   RequestObserver observer;
 };
 
@@ -42,6 +45,9 @@ class Client {
  public:
   // `limiter` may be null (no limit). Both must outlive the client.
   Client(Transport* transport, RateLimiter* limiter, ClientOptions options = {});
+
+  // The same client, all of whose requests have ended by `deadline`.
+  Client Until(http::Deadline deadline) const;
 
   StatusOr<std::string> Get(absl::string_view path);
   StatusOr<std::string> Create(absl::string_view collection, std::string body);

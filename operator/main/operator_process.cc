@@ -61,6 +61,8 @@ class Process {
 
  private:
   Status Assemble();
+  Status MakeClients();
+  Status MakeController();
   Status StartWebhook();
   void Lead();
   int Wait(const sigset_t& signals);
@@ -97,45 +99,8 @@ Status Process::Assemble() {
             Env("KUBECONFIG").empty();
   own_namespace_ = Env("MY_POD_NAMESPACE",
                        in_pod_ && !config_.namespace_.empty() ? config_.namespace_ : "kubeflow");
-  std::string prefix;
-  TFLEET_ASSIGN_OR_RETURN(const http::Endpoint endpoint, http::ParseUrl(config_.server, &prefix));
-  metrics_ = std::make_unique<Metrics>(absl::StrCat(endpoint.host, ":", endpoint.port),
-                                       flags_.controller_threads, flags_.leader_election_id);
-  k8s::HttpTransportOptions transport_options;
-  transport_options.user_agent = absl::StrCat("tensorfleet-operator/", Version());
-  TFLEET_ASSIGN_OR_RETURN(transport_, k8s::MakeHttpTransport(config_, transport_options));
-  limiter_ = std::make_unique<k8s::RateLimiter>(flags_.kube_api_qps, flags_.kube_api_burst, clock);
-  k8s::ClientOptions options;
-  options.cancel = &cancel_requests_;
-  options.observer = [this](absl::string_view method, int code) {
-    metrics_->OnRequest(method, code);
-  };
-  client_ = std::make_unique<k8s::Client>(transport_.get(), limiter_.get(), options);
-  options.request_time = std::chrono::seconds(5);
-  urgent_client_ = std::make_unique<k8s::Client>(transport_.get(), nullptr, options);
-
-  controller::ControllerOptions control;
-  control.informers.ns = flags_.ns;
-  control.informers.pod_group_api_version = PodGroupApiVersion(flags_.gang_scheduler_name);
-  control.plan.cluster_domain = Env("CUSTOM_CLUSTER_DOMAIN");
-  control.plan.gang_scheduler_name = flags_.gang_scheduler_name;
-  control.threads = flags_.controller_threads;
-  control.parallel_requests = flags_.parallel_requests;
-  control.status_delay = flags_.status_delay;
-  TFLEET_RETURN_IF_ERROR(CheckPodGroups(*urgent_client_, control.informers.pod_group_api_version));
-  k8s::EventRecorder::Options events;
-  events.component = api::kControllerName;
-  // Jobs come first: while several are being worked on, events wait, and are merged the more the
-  // longer.
-  events.is_busy = [this] {
-    return controller_ != nullptr &&
-           (controller_->busy_workers() > 2 || controller_->queue().depth() > 4);
-  };
-  // Events have a rate of their own, and never wait for the client's.
-  events_ = std::make_unique<k8s::EventRecorder>(urgent_client_.get(), clock, events);
-  controller_ = std::make_unique<controller::Controller>(client_.get(), events_.get(), clock,
-                                                         control, metrics_.get());
-
+  TFLEET_RETURN_IF_ERROR(MakeClients());
+  TFLEET_RETURN_IF_ERROR(MakeController());
   TFLEET_RETURN_IF_ERROR(StartWebhook());
   Metrics::Sources sources;
   sources.controller = controller_.get();
@@ -158,6 +123,52 @@ Status Process::Assemble() {
   return Prefixed(
       "--health-probe-bind-address: ",
       serve(flags_.health_probe_bind_address, HealthHandler([this] { return is_ready(); })));
+}
+
+Status Process::MakeClients() {
+  std::string prefix;
+  TFLEET_ASSIGN_OR_RETURN(const http::Endpoint endpoint, http::ParseUrl(config_.server, &prefix));
+  metrics_ = std::make_unique<Metrics>(absl::StrCat(endpoint.host, ":", endpoint.port),
+                                       flags_.controller_threads, flags_.leader_election_id);
+  k8s::HttpTransportOptions transport_options;
+  transport_options.user_agent = absl::StrCat("tensorfleet-operator/", Version());
+  TFLEET_ASSIGN_OR_RETURN(transport_, k8s::MakeHttpTransport(config_, transport_options));
+  limiter_ =
+      std::make_unique<k8s::RateLimiter>(flags_.kube_api_qps, flags_.kube_api_burst, Clock::Real());
+  k8s::ClientOptions options;
+  options.cancel = &cancel_requests_;
+  options.observer = [this](absl::string_view method, int code) {
+    metrics_->OnRequest(method, code);
+  };
+  client_ = std::make_unique<k8s::Client>(transport_.get(), limiter_.get(), options);
+  options.request_time = std::chrono::seconds(5);
+  urgent_client_ = std::make_unique<k8s::Client>(transport_.get(), nullptr, options);
+  return OkStatus();
+}
+
+Status Process::MakeController() {
+  controller::ControllerOptions control;
+  control.informers.ns = flags_.ns;
+  control.informers.pod_group_api_version = PodGroupApiVersion(flags_.gang_scheduler_name);
+  control.plan.cluster_domain = Env("CUSTOM_CLUSTER_DOMAIN");
+  control.plan.gang_scheduler_name = flags_.gang_scheduler_name;
+  control.threads = flags_.controller_threads;
+  control.parallel_requests = flags_.parallel_requests;
+  control.status_delay = flags_.status_delay;
+  TFLEET_RETURN_IF_ERROR(CheckPodGroups(*urgent_client_, control.informers.pod_group_api_version));
+  k8s::EventRecorder::Options events;
+  events.component = api::kControllerName;
+  // Jobs come first: while several are being worked on, events wait, and are merged the more the
+  // longer.
+  events.is_busy = [this] {
+    return controller_ != nullptr &&
+           (controller_->busy_workers() > 2 || controller_->queue().depth() > 4);
+  };
+  // Events have a rate of their own, and never wait for the client's.
+  events_ = std::make_unique<k8s::EventRecorder>(urgent_client_.get(), Clock::Real(), events);
+  controller_ = std::make_unique<controller::Controller>(client_.get(), events_.get(),
+                                                         Clock::Real(), control, metrics_.get());
+  return OkStatus();
 }
 
 Status Process::StartWebhook() {
@@ -234,7 +245,8 @@ void Process::ShutDown() {
   ended.StartCancel();
   watchdog.join();
   if (lease_ != nullptr && !lost_leadership_) {
-    k8s::Client last(transport_.get(), nullptr, {std::chrono::seconds(2), 0, nullptr, nullptr});
+    k8s::Client last(transport_.get(), nullptr,
+                     {.request_time = std::chrono::seconds(2), .max_retries = 0});
     if (const Status released = lease_->Release(&last); !released.ok()) {
       LogWarning("the leader lease could not be released", {{"error", released.message()}});
     }

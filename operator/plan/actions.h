@@ -35,6 +35,9 @@ struct Action {
   std::string uid;     // deletes and patches: the precondition (metadata.uid); empty for creates
   std::string body;    // creates: the object as JSON; patches: the merge patch. Empty for deletes
   bool force = false;  // deletes: grace period 0
+  // Deletes that are right only while the object is as it was seen: the precondition
+  // metadata.resourceVersion. Empty: right whatever has become of it.
+  std::string resource_version = {};
 };
 
 enum class EventType : uint8_t { kNormal, kWarning };
@@ -58,13 +61,14 @@ struct Counters {
 };
 
 enum class StatusWrite : uint8_t {
-  kNone,  // `status` equals what is stored
+  kNone,  // `status` equals what is stored, and need not be sent
   // Counts, readiness or progress moved: may be held back by a second or so from the first time it
   // is asked for, so that the pods of one job becoming Running one by one cost one write.
   kSoon,
   kNow,  // together with the actions
   // Before the actions, and without them should the write fail: it records something that the
-  // actions make unknowable afterwards (which pod is being replaced).
+  // actions make unknowable afterwards (which pod is being replaced), or the actions are right only
+  // for the job as it was seen. `status` may equal what is stored.
   kFirst,
 };
 

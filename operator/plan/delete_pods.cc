@@ -27,14 +27,21 @@ Next DeleteStale(Pass& pass) {
   for (const api::Pod* pod : pass.own_pods) {
     if (!pod->meta.is_terminating()) {
       if (pod->meta.replica && pass.IsWanted(*pod->meta.replica) && pass.IsStale(*pod)) {
-        pass.Delete(*pod);
+        // One that still runs in our eyes may have ended well: then it has done its work.
+        if (pod->is_finished()) {
+          pass.Delete(*pod);
+        } else {
+          pass.DeleteAsSeen(*pod);
+        }
       }
       continue;
     }
     if (!timeout) continue;
     const absl::Time due = *pod->meta.deletion_time + absl::Seconds(*timeout);
     if (pass.now.now >= due) {
-      pass.Do({ActionKind::kDeletePod, pod->meta.name, pod->meta.uid, /*body=*/"", /*force=*/true});
+      // Should its node be back, its last word counts.
+      pass.Do({ActionKind::kDeletePod, pod->meta.name, pod->meta.uid, /*body=*/"", /*force=*/true,
+               pod->meta.resource_version});
       // Forced deletion is asked for once more if the pod is still there after as long again.
       pass.LookAgainAt(pass.now.now + absl::Seconds(std::max(*timeout, 1)));
     } else {

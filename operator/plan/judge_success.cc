@@ -11,7 +11,14 @@ using api::ReplicaType;
 bool WorkerZeroIsDone(const Pass& pass) {
   const api::Pod* pod = pass.PodOf({ReplicaType::kWorker, 0});
   return pod != nullptr && pod->phase == api::PodPhase::kSucceeded && pod->exit_code == 0 &&
-         !pass.IsStale(*pod);
+         (!pass.IsStale(*pod) || pass.EndedWellUnseen(*pod));
+}
+
+// A chief that had done its work when all replicas were told to start over, but was not seen to.
+bool ChiefIsDone(const Pass& pass, ReplicaType type) {
+  const api::Pod* pod = pass.PodOf({type, 0});
+  return type != ReplicaType::kWorker && pass.spec.Find(type)->replicas == 1 && pod != nullptr &&
+         pass.EndedWellUnseen(*pod);
 }
 
 }  // namespace
@@ -24,7 +31,7 @@ Next JudgeSuccess(Pass& pass) {
   const bool by_worker_zero = *type == ReplicaType::kWorker &&
                               pass.spec.success_policy != api::SuccessPolicy::kAllWorkers &&
                               WorkerZeroIsDone(pass);
-  if (!all_succeeded && !by_worker_zero) return Next::kContinue;
+  if (!all_succeeded && !by_worker_zero && !ChiefIsDone(pass, *type)) return Next::kContinue;
   pass.Succeed();
   return Next::kStop;
 }

@@ -93,6 +93,11 @@ bool Pass::IsStale(const Pod& pod) const {
   return pod.meta.replica && pod.attempt < AttemptOf(*pod.meta.replica);
 }
 
+bool Pass::EndedWellUnseen(const Pod& pod) const {
+  return pod.phase == api::PodPhase::kSucceeded && pod.meta.replica &&
+         pod.job_attempt + 1 == status.job_restarts && pod.attempt >= AttemptOf(*pod.meta.replica);
+}
+
 bool Pass::HasSucceeded(ReplicaId id) const {
   const auto it = status.replica_statuses.find(id.type);
   return it != status.replica_statuses.end() && it->second.succeeded_indexes.count(id.index) > 0;
@@ -109,6 +114,12 @@ std::optional<ReplicaType> Pass::DecidingType() const {
 void Pass::Delete(const Pod& pod) {
   if (pod.meta.is_terminating()) return;
   Do({ActionKind::kDeletePod, pod.meta.name, pod.meta.uid, /*body=*/"", /*force=*/false});
+}
+
+void Pass::DeleteAsSeen(const Pod& pod) {
+  if (pod.meta.is_terminating()) return;
+  Do({ActionKind::kDeletePod, pod.meta.name, pod.meta.uid, /*body=*/"", /*force=*/false,
+      pod.meta.resource_version});
 }
 
 void Pass::Delete(const Service& service) {

@@ -55,11 +55,17 @@ class Pass {
   api::TFJobStatus status;
   Plan plan;
   std::vector<FailedReplica> failures;
+  // Actions that undo what the job may want again by now (it was suspended, as far as is seen) wait
+  // for a write of status, which fails when the job has changed.
+  bool must_confirm_job = false;
 
   absl::Time seconds() const { return seconds_; }  // now, as a timestamp can say it
   bool IsWanted(api::ReplicaId id) const;          // the spec has a replica of that number
   // The replica's pod, or null when there is none (or, by accident, two).
   const api::Pod* PodOf(api::ReplicaId id) const;
+  // True when the pod did its work before its replacement, together with all others, was decided:
+  // its end was not known then.
+  bool EndedWellUnseen(const api::Pod& pod) const;
   // How often the replica was replaced: a pod's attempt annotation must say as much, or it is
   // stale.
   int AttemptOf(api::ReplicaId id) const;
@@ -73,6 +79,9 @@ class Pass {
   // Deletes what is not being deleted yet.
   void Delete(const api::Pod& pod);
   void Delete(const api::Service& service);
+  // Likewise, unless the pod has changed since it was seen: for decisions that rest on its state. A
+  // cache may be behind, that of an operator that has just taken over more than others.
+  void DeleteAsSeen(const api::Pod& pod);
   void DeletePodGroup();
   void Tell(EventType type, absl::string_view reason, std::string message);
   // Look again at `time`, if nothing asks for an earlier look.

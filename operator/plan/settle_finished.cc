@@ -40,29 +40,34 @@ std::optional<ReplicaType> TypeOf(const api::ChildMeta& meta) {
   return meta.replica->type;
 }
 
-bool IsReleased(const Pass& pass, const Pod& pod) {
+enum class Release : uint8_t {
+  kNo,
+  kWhileItRuns,  // one that has ended meanwhile stays, with its log
+  kAlways,
+};
+
+Release ReleaseOf(const Pass& pass, const Pod& pod) {
   const auto type = TypeOf(pod.meta);
+  const CleanPodPolicy policy = PolicyFor(pass, type);
+  if (policy == CleanPodPolicy::kAll) return Release::kAlways;
   // Sidecars would run on for no purpose: only a None that is written down keeps them.
-  if (pod.has_running_sidecars && WrittenPolicy(pass, type) != CleanPodPolicy::kNone) return true;
-  switch (PolicyFor(pass, type)) {
-    case CleanPodPolicy::kNone:
-      return false;
-    case CleanPodPolicy::kAll:
-      return true;
-    case CleanPodPolicy::kRunning:
-      break;
+  if (pod.has_running_sidecars && WrittenPolicy(pass, type) != CleanPodPolicy::kNone) {
+    return Release::kWhileItRuns;
   }
-  if (!pod.is_finished()) return true;
-  if (pod.phase == PodPhase::kSucceeded) return false;
+  if (policy == CleanPodPolicy::kNone || pod.phase == PodPhase::kSucceeded) return Release::kNo;
+  if (pod.phase != PodPhase::kFailed) return Release::kWhileItRuns;
   // The kubelet may start such a pod again: it has not ended for good.
   const api::ReplicaSpec* spec = type ? pass.spec.Find(*type) : nullptr;
-  return spec != nullptr && (spec->restart_policy == RestartPolicy::kOnFailure ||
-                             spec->restart_policy == RestartPolicy::kAlways);
+  const bool may_cycle = spec != nullptr && (spec->restart_policy == RestartPolicy::kOnFailure ||
+                                             spec->restart_policy == RestartPolicy::kAlways);
+  return may_cycle ? Release::kWhileItRuns : Release::kNo;
 }
 
 void ReleaseChildren(Pass& pass) {
   for (const Pod* pod : pass.own_pods) {
-    if (IsReleased(pass, *pod)) pass.Delete(*pod);
+    const Release release = ReleaseOf(pass, *pod);
+    if (release == Release::kAlways) pass.Delete(*pod);
+    if (release == Release::kWhileItRuns) pass.DeleteAsSeen(*pod);
   }
   for (const api::Service* service : pass.own_services) {
     const CleanPodPolicy policy = PolicyFor(pass, TypeOf(service->meta));
@@ -70,7 +75,7 @@ void ReleaseChildren(Pass& pass) {
     bool has_kept_pod = false;
     for (const Pod* pod : pass.own_pods) {
       if (pod->meta.name != service->meta.name) continue;
-      has_kept_pod = !pod->meta.is_terminating() && !IsReleased(pass, *pod);
+      has_kept_pod = !pod->meta.is_terminating() && ReleaseOf(pass, *pod) == Release::kNo;
     }
     if (policy == CleanPodPolicy::kAll || !has_kept_pod) pass.Delete(*service);
   }
@@ -98,8 +103,9 @@ Next SettleFinished(Pass& pass) {
     const absl::Time due =
         *pass.status.completion_time + absl::Seconds(*policy.ttl_seconds_after_finished);
     if (pass.now.now >= due) {
-      // The children go with their owner.
-      pass.Do({ActionKind::kDeleteJob, pass.job.name, pass.job.uid, /*body=*/"", /*force=*/false});
+      // The children go with their owner. Whoever has given the job more time meanwhile is heard.
+      pass.Do({ActionKind::kDeleteJob, pass.job.name, pass.job.uid, /*body=*/"", /*force=*/false,
+               pass.job.resource_version});
       ++pass.plan.counters.deleted;
       return Next::kStop;
     }

@@ -45,6 +45,7 @@ bool AllAreActive(const Pass& pass) {
 StatusWrite Urgency(const Pass& pass) {
   const TFJobStatus& from = pass.job.status;
   const TFJobStatus& to = pass.status;
+  if (pass.must_confirm_job) return StatusWrite::kFirst;
   if (from == to) return StatusWrite::kNone;
   if (RecordsReplacements(from, to)) return StatusWrite::kFirst;
   if (from.start_time != to.start_time || from.completion_time != to.completion_time) {

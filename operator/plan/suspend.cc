@@ -8,10 +8,12 @@
 namespace tensorfleet::plan {
 namespace {
 
+// Whatever state the pods are in; but only of a job that is suspended still.
 void DeleteEverything(Pass& pass) {
   for (const api::Pod* pod : pass.own_pods) pass.Delete(*pod);
   for (const api::Service* service : pass.own_services) pass.Delete(*service);
   pass.DeletePodGroup();
+  pass.must_confirm_job = !pass.plan.actions.empty();
 }
 
 }  // namespace

@@ -167,9 +167,15 @@ ObjectStore::Result<Json> ObjectStore::Delete(const Collection& in, const std::s
   if (it == objects_.end()) return {{}, Missing(in, name)};
   const Json preconditions =
       options.is_object() ? options.value("preconditions", Json::object()) : Json::object();
-  const std::string uid = preconditions.value("uid", "");
-  if (!uid.empty() && uid != MetaString(it->second, "uid")) {
-    return {{}, Conflict(in, name, "the UID in the precondition does not match the UID in record")};
+  for (const char* field : {"uid", "resourceVersion"}) {
+    const std::string wanted = preconditions.value(field, "");
+    const std::string found = MetaString(it->second, field);
+    if (!wanted.empty() && wanted != found) {
+      return {{},
+              Conflict(in, name,
+                       absl::StrCat("Precondition failed: ", field, " in precondition: ", wanted,
+                                    ", ", field, " in object meta: ", found))};
+    }
   }
   const int64_t grace = options.is_object() ? options.value("gracePeriodSeconds", 30) : 30;
   const bool runs =
