@@ -1,4 +1,4 @@
-// deploy/crd/tfjob.yaml against the code: the words of its enums, its limits, its size.
+// deploy/crd/tfjob.yaml: that it is generated from the code, and says what the contract wants.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -10,6 +10,7 @@
 
 #include "operator/api/index_set.h"
 #include "operator/api/labels.h"
+#include "operator/api/schema.h"
 #include "operator/api/spec_reader.h"
 
 namespace tensorfleet::api {
@@ -37,6 +38,13 @@ YAML::Node Field(const Words& path) {
 }
 
 Words Enum(const Words& path) { return Field(path)["enum"].as<Words>(); }
+
+TEST(Crd, IsWhatTheFieldsOfTheCodeGive) {
+  std::ifstream file(std::string(DEPLOY_DIR) + "/crd/tfjob.yaml");
+  std::stringstream text;
+  text << file.rdbuf();
+  EXPECT_EQ(text.str(), CrdYaml()) << "run ./dev generate";
+}
 
 TEST(Crd, IsSmallEnoughForTheAnnotationOfKubectlApply) {
   EXPECT_LT(std::filesystem::file_size(std::string(DEPLOY_DIR) + "/crd/tfjob.yaml"), 262'144u / 4);

@@ -37,22 +37,22 @@ bool IsNestedDeeperThan(const Json& json, int limit) {
   return false;
 }
 
-void FieldReader::WrongType(const char* key, const Json& value, const char* want) {
+FieldError WrongType(absl::string_view path, const Json& value, absl::string_view want) {
   const std::string shown = value.is_structured() ? value.type_name() : Dump(value);
-  errors_.push_back(Invalid(PathOf(key), shown, absl::StrCat("must be ", want)));
+  return Invalid(path, shown, absl::StrCat("must be ", want));
 }
 
 const Json* FieldReader::Object(const char* key) {
   const Json* member = Member(object_, key);
   if (member == nullptr || member->is_object()) return member;
-  WrongType(key, *member, "an object");
+  Add(WrongType(PathOf(key), *member, "an object"));
   return nullptr;
 }
 
 const Json* FieldReader::Array(const char* key) {
   const Json* member = Member(object_, key);
   if (member == nullptr || member->is_array()) return member;
-  WrongType(key, *member, "a list");
+  Add(WrongType(PathOf(key), *member, "a list"));
   return nullptr;
 }
 
@@ -60,7 +60,7 @@ std::optional<std::string> FieldReader::String(const char* key) {
   const Json* member = Member(object_, key);
   if (member == nullptr) return std::nullopt;
   if (member->is_string()) return member->get<std::string>();
-  WrongType(key, *member, "a string");
+  Add(WrongType(PathOf(key), *member, "a string"));
   return std::nullopt;
 }
 
@@ -68,7 +68,7 @@ std::optional<bool> FieldReader::Bool(const char* key) {
   const Json* member = Member(object_, key);
   if (member == nullptr) return std::nullopt;
   if (member->is_boolean()) return member->get<bool>();
-  WrongType(key, *member, "true or false");
+  Add(WrongType(PathOf(key), *member, "true or false"));
   return std::nullopt;
 }
 
@@ -78,7 +78,7 @@ std::optional<int64_t> FieldReader::Int64(const char* key) {
   constexpr int64_t kLowest = std::numeric_limits<int64_t>::min();
   constexpr int64_t kHighest = std::numeric_limits<int64_t>::max();
   if (auto value = IntMember(object_, key, kLowest, kHighest)) return value;
-  WrongType(key, *member, "a whole number");
+  Add(WrongType(PathOf(key), *member, "a whole number"));
   return std::nullopt;
 }
 

@@ -57,6 +57,9 @@ inline std::string Dump(const Json& json) {
 // stack when written.
 bool IsNestedDeeperThan(const Json& json, int limit);
 
+// That `value` at `path` is not what is wanted: "an object", "a whole number".
+FieldError WrongType(absl::string_view path, const Json& value, absl::string_view want);
+
 // Reads the fields of one object and collects findings about those with a wrong type or value.
 class FieldReader {
  public:
@@ -74,11 +77,8 @@ class FieldReader {
   std::optional<int> Word(const char* key, const std::vector<std::string>& words,
                           bool tolerable_once_started = false);
   void Add(FieldError error) { errors_.push_back(std::move(error)); }
-  std::vector<FieldError>& errors() { return errors_; }
 
  private:
-  void WrongType(const char* key, const Json& value, const char* want);
-
   const Json& object_;
   const std::string path_;
   std::vector<FieldError>& errors_;

@@ -1,4 +1,4 @@
-// Parts of reading a TFJob's spec, each adding what it finds wrong to the reader's list.
+// Parts of reading a TFJob's spec, each adding what it finds wrong to `errors`.
 #pragma once
 
 #include <string>
@@ -20,12 +20,8 @@ inline const std::vector<std::string> kFailureActionWords = {"FailJob", "Restart
                                                              "Ignore"};
 inline const std::vector<std::string> kExitCodeOperatorWords = {"In", "NotIn"};
 
-// `path` is that of the object read.
 TFJobSpec ReadSpec(const Json& spec, std::vector<FieldError>& errors);
-RunPolicy ReadRunPolicy(const Json& run_policy, const std::string& path,
-                        std::vector<FieldError>& errors);
-FailurePolicy ReadFailurePolicy(const Json& policy, const std::string& path,
-                                std::vector<FieldError>& errors);
+// `path` is that of the template.
 TemplateFacts ReadTemplateFacts(const Json& pod_template, const std::string& path,
                                 std::vector<FieldError>& errors);
 

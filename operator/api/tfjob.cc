@@ -8,64 +8,8 @@
 namespace tensorfleet::api {
 namespace {
 
-// Documents nested deeper than any PodSpec are refused before they are written out again.
-constexpr int kMaxTemplateDepth = 64;
-
 // kubectl's own copy of the object, which nobody reads here.
 constexpr char kLastApplied[] = "kubectl.kubernetes.io/last-applied-configuration";
-
-ReplicaSpec ReadReplicaSpec(const Json& json, const std::string& path,
-                            std::vector<FieldError>& errors) {
-  ReplicaSpec spec;
-  FieldReader reader(json, path, errors);
-  spec.replicas = reader.Int32("replicas").value_or(1);
-  spec.restart_policy =
-      static_cast<RestartPolicy>(reader.Word("restartPolicy", kRestartPolicyWords).value_or(0));
-  if (auto policy = reader.Word("cleanPodPolicy", kCleanPodPolicyWords)) {
-    spec.clean_pod_policy = static_cast<CleanPodPolicy>(*policy);
-  }
-  const Json* pod_template = reader.Object("template");
-  if (pod_template == nullptr) return spec;
-  const std::string template_path = absl::StrCat(path, ".template");
-  if (IsNestedDeeperThan(*pod_template, kMaxTemplateDepth)) {
-    errors.push_back(Invalid(template_path, "object",
-                             absl::StrCat("is nested deeper than ", kMaxTemplateDepth, " levels")));
-    return spec;
-  }
-  spec.facts = ReadTemplateFacts(*pod_template, template_path, errors);
-  spec.template_json = Dump(*pod_template);
-  return spec;
-}
-
-// Keys are taken in any letter case. Of two spellings of one type the canonical one loses, as it
-// always did; admission refuses such a job.
-void ReadReplicaSpecs(const Json& specs, TFJobSpec& out, std::vector<FieldError>& errors) {
-  for (const auto& [key, json] : specs.items()) {
-    const std::string path = absl::StrCat("spec.tfReplicaSpecs[", key, "]");
-    const auto type = ParseReplicaType(key);
-    if (!type) {
-      FieldError error = Unsupported(path, key, {"Chief", "Evaluator", "Master", "PS", "Worker"});
-      error.tolerable_once_started = true;
-      errors.push_back(std::move(error));
-      continue;
-    }
-    if (!json.is_object()) {
-      errors.push_back(
-          Invalid(path, json.is_structured() ? json.type_name() : Dump(json), "must be an object"));
-      continue;
-    }
-    auto& slot = out.replicas[static_cast<int>(*type)];
-    if (slot.has_value()) {
-      FieldError error = Forbidden(path, absl::StrCat("replica type ", CanonicalName(*type),
-                                                      " is given twice, in different letter case"));
-      error.tolerable_once_started = true;
-      errors.push_back(std::move(error));
-      if (key == CanonicalName(*type)) continue;
-    }
-    slot = ReadReplicaSpec(json, path, errors);
-    slot->key = key;
-  }
-}
 
 void ReadMetadata(const Json& metadata, TFJob& job) {
   job.namespace_ = StringMember(metadata, "namespace");
@@ -82,33 +26,6 @@ void ReadMetadata(const Json& metadata, TFJob& job) {
 }
 
 }  // namespace
-
-TFJobSpec ReadSpec(const Json& json, std::vector<FieldError>& errors) {
-  TFJobSpec spec;
-  FieldReader reader(json, "spec", errors);
-  if (const Json* run_policy = reader.Object("runPolicy")) {
-    spec.run_policy = ReadRunPolicy(*run_policy, "spec.runPolicy", errors);
-  }
-  spec.success_policy = static_cast<SuccessPolicy>(
-      reader.Word("successPolicy", kSuccessPolicyWords, /*tolerable_once_started=*/true)
-          .value_or(0));
-  spec.evaluator_in_cluster = reader.Bool("evaluatorInCluster").value_or(true);
-  spec.enable_dynamic_worker = reader.Bool("enableDynamicWorker").value_or(false);
-  spec.restart_scope =
-      static_cast<RestartScope>(reader.Word("restartScope", kRestartScopeWords).value_or(0));
-  spec.start_order =
-      static_cast<StartOrder>(reader.Word("startOrder", kStartOrderWords).value_or(0));
-  spec.replica_completion = static_cast<ReplicaCompletion>(
-      reader.Word("replicaCompletion", kReplicaCompletionWords).value_or(0));
-  if (const Json* policy = reader.Object("failurePolicy")) {
-    spec.failure_policy = ReadFailurePolicy(*policy, "spec.failurePolicy", errors);
-  }
-  if (const Json* specs = reader.Object("tfReplicaSpecs")) {
-    spec.has_replica_specs = true;
-    ReadReplicaSpecs(*specs, spec, errors);
-  }
-  return spec;
-}
 
 int64_t TFJobSpec::total_replicas() const {
   int64_t total = 0;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/json_fields.h"
+#include "operator/api/schema.h"
 #include "operator/local/volumes.h"
 
 namespace tensorfleet::local {
@@ -14,15 +15,6 @@ using api::Json;
 using Names = std::vector<const char*>;
 
 const Names kJob = {"apiVersion", "kind", "metadata", "spec", "status"};
-const Names kSpec = {"tfReplicaSpecs",      "runPolicy",          "successPolicy",
-                     "enableDynamicWorker", "evaluatorInCluster", "restartScope",
-                     "startOrder",          "failurePolicy",      "replicaCompletion"};
-const Names kRunPolicy = {
-    "cleanPodPolicy", "ttlSecondsAfterFinished", "activeDeadlineSeconds", "backoffLimit", "suspend",
-    "managedBy",      "schedulingPolicy"};
-const Names kFailurePolicy = {"rules", "maxFailedWorkers", "maxRestartsPerReplica",
-                              "lostPodTimeoutSeconds", "pendingTimeoutSeconds"};
-const Names kReplica = {"replicas", "restartPolicy", "cleanPodPolicy", "template"};
 const Names kTemplate = {"metadata", "spec"};
 const Names kPod = {"containers", "initContainers", "volumes", "restartPolicy",
                     "terminationGracePeriodSeconds"};
@@ -91,14 +83,8 @@ class Checker {
     Known(job, "", kJob, {});
     const Json* spec = api::ObjectMember(job, "spec");
     if (spec == nullptr) return std::move(found_);
-    Known(*spec, "spec", kSpec, {});
-    if (const Json* policy = api::ObjectMember(*spec, "runPolicy")) {
-      Known(*policy, "spec.runPolicy", kRunPolicy, {});
-      RunPolicy(*policy);
-    }
-    if (const Json* policy = api::ObjectMember(*spec, "failurePolicy")) {
-      Known(*policy, "spec.failurePolicy", kFailurePolicy, {});
-    }
+    KnownTo(api::SpecSchema(), *spec, "spec");
+    if (const Json* policy = api::ObjectMember(*spec, "runPolicy")) RunPolicy(*policy);
     if (const Json* specs = api::ObjectMember(*spec, "tfReplicaSpecs")) {
       for (const auto& [type, replica] : specs->items()) Replica(type, replica);
     }
@@ -123,6 +109,28 @@ class Checker {
     }
   }
 
+  // By the schema of the resource, but for pod templates: what a cluster takes there is another
+  // matter than what has a meaning here.
+  void KnownTo(const api::OrderedJson& schema, const Json& json, const std::string& path) {
+    if (const auto items = schema.find("items"); items != schema.end() && json.is_array()) {
+      for (size_t i = 0; i < json.size(); ++i) {
+        KnownTo(*items, json[i], absl::StrCat(path, "[", i, "]"));
+      }
+    }
+    if (!json.is_object()) return;
+    const auto any = schema.find("additionalProperties");
+    const auto known = schema.find("properties");
+    for (const auto& [key, value] : json.items()) {
+      if (any != schema.end()) {
+        KnownTo(*any, value, absl::StrCat(path, "[", key, "]"));
+      } else if (known != schema.end() && !known->contains(key)) {
+        Refuse({absl::StrCat(path, ".", key), "unknown field"});
+      } else if (known != schema.end() && key != "template") {
+        KnownTo((*known)[key], value, absl::StrCat(path, ".", key));
+      }
+    }
+  }
+
   void RunPolicy(const Json& policy) {
     if (api::BoolMember(policy, "suspend")) {
       Refuse(api::Forbidden("spec.runPolicy.suspend",
@@ -141,7 +149,6 @@ class Checker {
 
   void Replica(const std::string& type, const Json& replica) {
     const std::string path = absl::StrCat("spec.tfReplicaSpecs[", type, "]");
-    Known(replica, path, kReplica, {});
     const Json* pod_template = api::ObjectMember(replica, "template");
     if (pod_template == nullptr) return;
     Known(*pod_template, path + ".template", kTemplate, {});

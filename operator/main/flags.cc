@@ -209,6 +209,8 @@ const std::vector<Flag>& Table() {
            "file with TFJobs (YAML or JSON, - for standard input): print what would be done for "
            "them, without a cluster, and exit",
            &Flags::dry_run),
+      Bool("print-crd", "false", "print the CustomResourceDefinition of TFJobs and exit",
+           &Flags::print_crd),
       Bool(
           "self-check", "false",
           "ask the API server whether it takes a good TFJob and, unless --webhook=false, refuses a "

@@ -48,6 +48,7 @@ struct Flags {
   std::string zap_log_level;
   // One-shot.
   std::string dry_run;
+  bool print_crd = false;
   bool self_check = false;
   bool version = false;
   bool help = false;

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "operator/api/schema.h"
 #include "operator/k8s/http_transport.h"
 #include "operator/main/dry_run.h"
 #include "operator/main/flags.h"
@@ -68,6 +69,10 @@ int Main(const std::vector<std::string>& args) {
   }
   if (flags->version) {
     std::fputs(BuildDescription().c_str(), stdout);
+    return 0;
+  }
+  if (flags->print_crd) {
+    std::fputs(api::CrdYaml().c_str(), stdout);
     return 0;
   }
   if (!flags->dry_run.empty()) return PrintDryRun(*flags);
