@@ -119,6 +119,14 @@ bool IsAddress(const std::string& name) {
   return true;
 }
 
+// Has the handshake fail unless the certificate is for `name`. OpenSSL takes an empty name for
+// none.
+bool ExpectName(SSL* ssl, const std::string& name) {
+  if (name.empty()) return false;
+  if (IsAddress(name)) return X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), name.c_str()) == 1;
+  return SSL_set_tlsext_host_name(ssl, name.c_str()) == 1 && SSL_set1_host(ssl, name.c_str()) == 1;
+}
+
 }  // namespace
 
 StatusOr<Endpoint> ParseUrl(absl::string_view url, std::string* prefix) {
@@ -171,14 +179,11 @@ StatusOr<std::unique_ptr<Stream>> Stream::Connect(const Endpoint& to, SSL_CTX* t
     }
     SSL_set_fd(ssl, fd);
     SSL_set_connect_state(ssl);
-    if (IsAddress(server_name)) {
-      X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server_name.c_str());
-    } else {
-      SSL_set_tlsext_host_name(ssl, server_name.c_str());
-      SSL_set1_host(ssl, server_name.c_str());
-    }
   }
   std::unique_ptr<Stream> stream(new Stream(fd, ssl));
+  if (ssl != nullptr && !ExpectName(ssl, server_name)) {
+    return Internal("cannot check that the peer is \"", server_name, "\": ", OpenSslErrors());
+  }
   if (ssl != nullptr) {
     CancellationManager::Token token = -1;
     if (cancel != nullptr) token = cancel->Register([fd] { shutdown(fd, SHUT_RDWR); });

@@ -112,6 +112,20 @@ TEST(Kubeconfig, RefusesWhatItCannotDo) {
               HasSubstr("exec.apiVersion \"v0\" is not supported"));
   EXPECT_THAT(Parse(WithUser("{client-key-data: '*'}")).status().message(),
               HasSubstr("not base64"));
+  // Left out, they would give rights that nobody meant to give.
+  for (const char* field : {"as-groups: [a]", "as-uid: x", "as-user-extra: {a: [b]}"}) {
+    EXPECT_THAT(Parse(WithUser(absl::StrCat("{as: jane, ", field, "}"))).status().message(),
+                HasSubstr("is not supported"))
+        << field;
+  }
+}
+
+TEST(Kubeconfig, RefusesAnAuthorityThatWouldNotBeAsked) {
+  const std::string text =
+      "{current-context: a, contexts: [{name: a, context: {cluster: c}}], clusters: [{name: c, "
+      "cluster: {server: 'https://h', certificate-authority-data: Q0E=, "
+      "insecure-skip-tls-verify: true}}]}";
+  EXPECT_THAT(Parse(text).status().message(), HasSubstr("insecure-skip-tls-verify"));
 }
 
 TEST(Kubeconfig, ResolvesFilesAgainstItsFolder) {
@@ -196,11 +210,25 @@ TEST(ExecPlugin, FailuresAreExplained) {
           "echo '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication.k8s.io/v1\","
           "\"status\":{}}'"),
       HasSubstr("neither token nor certificate"));
+  EXPECT_THAT(try_plugin("kill -9 $$"), HasSubstr("signal 9"));
   ExecPlugin absent;
   absent.command = "/nowhere/plugin";
   absent.install_hint = "install it with care";
   EXPECT_THAT(ExecCredentials(absent, Clock::Real())->Get().status().message(),
               HasSubstr("install it with care"));
+}
+
+TEST(ExecPlugin, OneThatDoesNotEndIsKilled) {
+  TempFolder folder;
+  for (const char* script : {"exec sleep 600", "exec >&-; exec sleep 600", "exec yes"}) {
+    folder.Write("p", absl::StrCat("#!/bin/sh\n", script), 0700);
+    ExecPlugin plugin;
+    plugin.api_version = "client.authentication.k8s.io/v1";
+    plugin.command = folder.path() + "/p";
+    plugin.time_limit = std::chrono::milliseconds(300);
+    const Status status = ExecCredentials(plugin, Clock::Real())->Get().status();
+    EXPECT_THAT(status.message(), HasSubstr("ran longer than")) << script;
+  }
 }
 
 TEST(InCluster, ReadsTheServiceAccount) {

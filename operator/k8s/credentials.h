@@ -2,6 +2,7 @@
 // Thread-safe.
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -42,6 +43,7 @@ struct ExecPlugin {
   std::string install_hint;
   std::string
       cluster_info_json;  // spec.cluster for plug-ins that want it; empty when not asked for
+  std::chrono::milliseconds time_limit{60'000};  // after which it is killed
 };
 std::shared_ptr<Credentials> ExecCredentials(ExecPlugin plugin, const Clock* clock);
 

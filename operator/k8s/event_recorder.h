@@ -3,7 +3,8 @@
 // At ordinary rates every event becomes an object. In a burst, when more than a few are waiting,
 // those of one object and reason go out as one that names them all. Repeats raise the count of the
 // event already there, and from the eleventh message of one reason within ten minutes on they share
-// a combined event. Thread-safe.
+// a combined event. While the API server is away they wait, each for about a minute.
+// Thread-safe.
 #pragma once
 
 #include <functional>
@@ -54,6 +55,7 @@ class EventRecorder {
     ObjectReference about;
     std::string type, reason;
     std::vector<std::string> messages;
+    std::string name;  // of the event to make; once chosen it stays, so that it is made once
   };
   struct Sent {  // an event object we may count up
     std::string name;
@@ -67,9 +69,14 @@ class EventRecorder {
 
   void Run();
   // Takes the next message or, in a burst, all of its group.
-  bool Take(Group* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  void Send(const Group& group);
-  Status Post(const Group& group, const std::string& message, int count, const std::string& key);
+  void Take(Group* out) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Waits for something to send, as the rates allow. False: we are to end.
+  bool Next(Group* out);
+  // Likewise after a failure.
+  bool WaitToRetry(std::chrono::nanoseconds delay);
+  // `is_first`: not tried before.
+  Status Send(Group& group, bool is_first);
+  Status Post(Group& group, const std::string& message, const std::string& key);
   void ForgetOld();
 
   Client* const client_;
@@ -84,6 +91,8 @@ class EventRecorder {
   int64_t dropped_ ABSL_GUARDED_BY(mu_) = 0;
   std::list<Group> groups_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::list<Group>::iterator> by_key_ ABSL_GUARDED_BY(mu_);
+  double credit_ ABSL_GUARDED_BY(mu_);  // events that may go out at once, and as of when
+  std::chrono::steady_clock::time_point at_ ABSL_GUARDED_BY(mu_);
   // Of the sending thread alone.
   absl::flat_hash_map<std::string, Sent> sent_;
   absl::flat_hash_map<std::string, Similar> similar_;

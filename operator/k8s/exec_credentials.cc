@@ -12,6 +12,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <thread>
 
 #include "absl/time/time.h"
 #include "operator/k8s/credentials.h"
@@ -20,13 +21,12 @@
 namespace tensorfleet::k8s {
 namespace {
 
-constexpr auto kTimeLimit = std::chrono::seconds(60);
 constexpr size_t kMaxOutput = 1 << 20;
 
-// Standard output of `plugin`, or why there is none.
-StatusOr<std::string> Run(const ExecPlugin& plugin) {
-  int fds[2];
-  if (pipe2(fds, O_CLOEXEC) != 0) return Unavailable("pipe: ", strerror(errno));
+using Time = std::chrono::steady_clock::time_point;
+
+// The environment of `plugin`: ours, what its configuration adds, and what we tell it.
+std::vector<std::string> EnvironmentOf(const ExecPlugin& plugin) {
   std::vector<std::string> env;
   for (char** e = environ; *e != nullptr; ++e) env.emplace_back(*e);
   for (const auto& [name, value] : plugin.env) env.push_back(name + "=" + value);
@@ -37,6 +37,12 @@ StatusOr<std::string> Run(const ExecPlugin& plugin) {
     info["spec"]["cluster"] = nlohmann::json::parse(plugin.cluster_info_json, nullptr, false);
   }
   env.push_back("KUBERNETES_EXEC_INFO=" + info.dump());
+  return env;
+}
+
+// Starts `plugin` with `output` as its standard output.
+StatusOr<pid_t> Spawn(const ExecPlugin& plugin, int output) {
+  std::vector<std::string> env = EnvironmentOf(plugin);
   std::vector<char*> argv{const_cast<char*>(plugin.command.c_str())};
   for (const std::string& arg : plugin.args) argv.push_back(const_cast<char*>(arg.c_str()));
   argv.push_back(nullptr);
@@ -47,7 +53,7 @@ StatusOr<std::string> Run(const ExecPlugin& plugin) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&files, fds[1], 1);
+  posix_spawn_file_actions_adddup2(&files, output, 1);
   // Signals that we block or ignore are the plug-in's to handle.
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -63,38 +69,60 @@ StatusOr<std::string> Run(const ExecPlugin& plugin) {
       posix_spawnp(&pid, plugin.command.c_str(), &files, &attributes, argv.data(), envp.data());
   posix_spawn_file_actions_destroy(&files);
   posix_spawnattr_destroy(&attributes);
-  close(fds[1]);
-  if (rc != 0) {
-    close(fds[0]);
-    return Unauthenticated("credential plug-in ", plugin.command, " cannot be run: ", strerror(rc),
-                           plugin.install_hint.empty() ? "" : ". ", plugin.install_hint);
-  }
-  std::string output;
-  const auto end = std::chrono::steady_clock::now() + kTimeLimit;
-  bool too_long = false;
-  while (true) {
+  if (rc == 0) return pid;
+  return Unauthenticated("credential plug-in ", plugin.command, " cannot be run: ", strerror(rc),
+                         plugin.install_hint.empty() ? "" : ". ", plugin.install_hint);
+}
+
+// Reads `from` to its end; false when that takes too long or is too much.
+bool ReadOutput(int from, Time end, std::string* output) {
+  while (output->size() <= kMaxOutput) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         end - std::chrono::steady_clock::now());
-    pollfd entry{fds[0], POLLIN, 0};
+    pollfd entry{from, POLLIN, 0};
     const int ready = left.count() > 0 ? poll(&entry, 1, static_cast<int>(left.count())) : 0;
     if (ready < 0 && errno == EINTR) continue;
+    if (ready <= 0) return false;
     char buffer[4096];
-    const ssize_t got = ready > 0 ? read(fds[0], buffer, sizeof(buffer)) : -1;
-    if (got > 0) output.append(buffer, got);
-    if (got == 0) break;
-    if (got < 0 || output.size() > kMaxOutput) {
-      too_long = true;
-      kill(pid, SIGKILL);
-      break;
-    }
+    const ssize_t got = read(from, buffer, sizeof(buffer));
+    if (got <= 0) return got == 0;
+    output->append(buffer, got);
   }
+  return false;
+}
+
+// Waits for the program, which may run on though it has closed its output; false when it was still
+// there at `end`, and has been killed.
+bool WaitFor(pid_t pid, Time end, int* status) {
+  while (true) {
+    const pid_t ended = waitpid(pid, status, WNOHANG);
+    if (ended == pid || (ended < 0 && errno != EINTR)) return true;
+    if (std::chrono::steady_clock::now() >= end) break;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  kill(pid, SIGKILL);
+  while (waitpid(pid, status, 0) < 0 && errno == EINTR) {
+  }
+  return false;
+}
+
+// Standard output of `plugin`, or why there is none.
+StatusOr<std::string> Run(const ExecPlugin& plugin) {
+  int fds[2];
+  if (pipe2(fds, O_CLOEXEC) != 0) return Unavailable("pipe: ", strerror(errno));
+  const StatusOr<pid_t> pid = Spawn(plugin, fds[1]);
+  close(fds[1]);
+  const Time end = std::chrono::steady_clock::now() + plugin.time_limit;
+  std::string output;
+  const bool complete = pid.ok() && ReadOutput(fds[0], end, &output);
   close(fds[0]);
+  TFLEET_RETURN_IF_ERROR(pid.status());
   int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (too_long) {
-    return Unauthenticated("credential plug-in ", plugin.command,
-                           " ran past a minute or said too much");
+  // One that has not come to an end of its output is not waited for.
+  const bool ended = WaitFor(*pid, complete ? end : Time::min(), &status);
+  if (!complete || !ended) {
+    return Unauthenticated("credential plug-in ", plugin.command, " ran longer than ",
+                           plugin.time_limit.count() / 1000, " s or said too much");
   }
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return Unauthenticated("credential plug-in ", plugin.command, " failed with ",

@@ -112,12 +112,19 @@ StatusOr<ClusterConfig> FromRoot(const YAML::Node& root, const std::string& fold
   config.tls_server_name = Text(cluster, "tls-server-name");
   config.tls.insecure_skip_verify = Text(cluster, "insecure-skip-tls-verify") == "true";
   TFLEET_ASSIGN_OR_RETURN(config.tls.ca_pem, DataOrFile(cluster, "certificate-authority", folder));
+  if (config.tls.insecure_skip_verify && !config.tls.ca_pem.empty()) {
+    return InvalidArgument(
+        "insecure-skip-tls-verify leaves certificate-authority unasked; remove one of the two");
+  }
   if (Text(chosen, "user").empty()) return config;
 
   TFLEET_ASSIGN_OR_RETURN(const YAML::Node user,
                           Entry(root, "users", "user", Text(chosen, "user")));
   if (user["auth-provider"]) {
     return Unimplemented("auth-provider was removed from Kubernetes; use an exec plug-in");
+  }
+  for (const char* field : {"as-groups", "as-uid", "as-user-extra"}) {
+    if (user[field]) return Unimplemented(field, " is not supported; impersonate a user by `as`");
   }
   config.impersonate_user = Text(user, "as");
   TFLEET_ASSIGN_OR_RETURN(config.tls.certificate_pem,

@@ -72,18 +72,18 @@ std::string LeaderLease::RecordJson(absl::string_view holder, std::chrono::milli
   return lease.dump();
 }
 
-StatusOr<bool> LeaderLease::TryTake() {
-  const StatusOr<std::string> text = client_->Get(path_);
+StatusOr<bool> LeaderLease::TryTake(Client& client) {
+  const auto begin = clock_->NowSteady();
+  const StatusOr<std::string> text = client.Get(path_);
   if (absl::IsNotFound(text.status())) {
     acquired_ = MicroStamp(clock_);
     transitions_ = 0;
-    const Status created =
-        client_
-            ->Create(collection_,
-                     RecordJson(options_.identity, options_.lease_duration, acquired_, 0, ""))
-            .status();
+    const std::string record =
+        RecordJson(options_.identity, options_.lease_duration, acquired_, 0, "");
+    const Status created = client.Create(collection_, record).status();
     if (IsNameTaken(created)) return false;
     TFLEET_RETURN_IF_ERROR(created);
+    renewed_ = begin;
     return true;
   }
   TFLEET_RETURN_IF_ERROR(text.status());
@@ -109,20 +109,19 @@ StatusOr<bool> LeaderLease::TryTake() {
     acquired_ = MicroStamp(clock_);
     transitions_ = lease->transitions + 1;
   }
-  const Status replaced =
-      client_
-          ->Replace(path_, RecordJson(options_.identity, options_.lease_duration, acquired_,
-                                      transitions_, lease->version))
-          .status();
+  const std::string record = RecordJson(options_.identity, options_.lease_duration, acquired_,
+                                        transitions_, lease->version);
+  const Status replaced = client.Replace(path_, record).status();
   if (IsConflict(replaced)) return false;
   TFLEET_RETURN_IF_ERROR(replaced);
+  renewed_ = begin;
   return true;
 }
 
 Status LeaderLease::Acquire(CancellationManager* cancel) {
   bool told = false;
   while (!cancel->is_cancelled()) {
-    const StatusOr<bool> taken = TryTake();
+    const StatusOr<bool> taken = TryTake(*client_);
     if (taken.ok() && *taken) {
       LogInfo("became leader", {{"lease", absl::StrCat(options_.ns, "/", options_.name)},
                                 {"identity", options_.identity}});
@@ -142,29 +141,30 @@ Status LeaderLease::Acquire(CancellationManager* cancel) {
 }
 
 Status LeaderLease::Hold(CancellationManager* cancel) {
-  auto renewed = clock_->NowSteady();
   while (true) {
-    if (!SleepFor(options_.retry_period * 2, cancel).ok()) return OkStatus();
-    const StatusOr<bool> held = TryTake();
-    if (held.ok() && *held) {
-      renewed = clock_->NowSteady();
-      continue;
-    }
-    if (cancel->is_cancelled()) return OkStatus();
-    if (held.ok()) {
-      // A conflict may be our own earlier write whose answer got lost; only another holder is a
-      // loss.
-      const StatusOr<std::string> text = client_->Get(path_);
-      const auto lease = text.ok() ? ParseLease(*text) : std::nullopt;
-      if (lease && !lease->holder.empty() && lease->holder != options_.identity) {
-        return FailedPrecondition("leadership was taken by ", lease->holder);
-      }
-    } else {
-      LogWarning("cannot renew the leader lease", {{"error", held.status().message()}});
-    }
-    if (clock_->NowSteady() - renewed > options_.renew_deadline) {
+    const auto left = options_.renew_deadline - (clock_->NowSteady() - renewed_);
+    if (left.count() <= 0) {
       return DeadlineExceeded("the leader lease could not be renewed for ",
                               options_.renew_deadline.count() / 1000, " s");
+    }
+    const auto end = http::After(left);
+    // Often enough for several tries before the deadline, seldom enough not to hurry at its end.
+    const std::chrono::nanoseconds pause = std::clamp<std::chrono::nanoseconds>(
+        left / 2, options_.retry_period / 2, options_.retry_period * 2);
+    if (!SleepFor(pause, cancel).ok()) return OkStatus();
+    Client client = client_->Until(end);
+    const StatusOr<bool> held = TryTake(client);
+    if (held.ok() && *held) continue;
+    if (cancel->is_cancelled()) return OkStatus();
+    if (!held.ok()) {
+      LogWarning("cannot renew the leader lease", {{"error", held.status().message()}});
+      continue;
+    }
+    // A conflict may be our own earlier write whose answer got lost; only another holder is a loss.
+    const StatusOr<std::string> text = client.Get(path_);
+    const auto lease = text.ok() ? ParseLease(*text) : std::nullopt;
+    if (lease && !lease->holder.empty() && lease->holder != options_.identity) {
+      return FailedPrecondition("leadership was taken by ", lease->holder);
     }
   }
 }

@@ -30,7 +30,8 @@ class LeaderLease {
   // Waits until the lease is ours. The error is that of `cancel`.
   Status Acquire(CancellationManager* cancel);
   // Renews until `cancel` is cancelled (OK: we are still the leader) or the lease is lost: not
-  // renewed within renew_deadline, or taken by another.
+  // renewed within renew_deadline, or taken by another. Returns at the deadline also when the API
+  // server does not answer: the next leader begins lease_duration after the last renewal.
   Status Hold(CancellationManager* cancel);
   // Gives the lease up, so that the next candidate need not wait for it to run out. Call after
   // Hold.
@@ -44,7 +45,7 @@ class LeaderLease {
   };
 
   // Tries once to take or to renew. True: ours.
-  StatusOr<bool> TryTake();
+  StatusOr<bool> TryTake(Client& client);
   std::string RecordJson(absl::string_view holder, std::chrono::milliseconds duration,
                          const std::string& acquired, int transitions,
                          const std::string& resource_version) const;
@@ -55,6 +56,8 @@ class LeaderLease {
   const std::string collection_;
   const std::string path_;
   std::optional<Seen> seen_;
+  // When the last renewal was asked for: it counts from before others can have seen it.
+  std::chrono::steady_clock::time_point renewed_;
   std::string acquired_;
   int transitions_ = 0;
 };

@@ -105,6 +105,23 @@ TEST_F(LeaseTest, AHolderThatCannotRenewStepsDown) {
   EXPECT_THAT(first.Hold(&cancel).message(), HasSubstr("could not be renewed"));
 }
 
+// A lease of a second is another's after that: a leader that waits for an answer would go on
+// writing.
+TEST_F(LeaseTest, AHolderStepsDownInTimeThoughTheServerDoesNotAnswer) {
+  FLEET_NEEDS_FAKE_SERVER();
+  LeaderLease first(&client(), Clock::Real(), Options("first"));
+  CancellationManager cancel;
+  ASSERT_TRUE(first.Acquire(&cancel).ok());
+  Fault fault;
+  fault.kind = Fault::Kind::kDelay;
+  fault.delay = milliseconds(2500);
+  fault.method = "PUT";
+  fake()->Inject(fault);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_THAT(first.Hold(&cancel).message(), HasSubstr("could not be renewed"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, seconds(2));
+}
+
 TEST_F(LeaseTest, AShortFailureDoesNotCostTheLeadership) {
   FLEET_NEEDS_FAKE_SERVER();
   LeaderLease first(&client(), Clock::Real(), Options("first"));
@@ -223,6 +240,45 @@ TEST_F(RecorderTest, NeverMakesItsCallerWait) {
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 1000; ++i) recorder->Record(Job(), "Normal", "R", absl::StrCat(i));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, milliseconds(200));
+}
+
+// As while an API server restarts.
+TEST_F(RecorderTest, WhatAServerThatIsAwayDidNotTakeIsSentAgain) {
+  FLEET_NEEDS_FAKE_SERVER();
+  Fault away;
+  away.kind = Fault::Kind::kHangUp;
+  away.path_contains = "events";
+  away.times = 3;
+  fake()->Inject(away);
+  auto recorder = Recorder();
+  for (int i = 0; i < 3; ++i) recorder->Record(Job(), "Normal", "R", absl::StrCat(i));
+  ASSERT_TRUE(recorder->Drain(seconds(20)));
+  std::vector<std::string> messages;
+  for (const Json& event : Events()) messages.push_back(event["message"]);
+  EXPECT_THAT(messages, UnorderedElementsAre("0", "1", "2"));
+}
+
+TEST_F(RecorderTest, AnEventWhoseAnswerIsLostIsNotToldTwice) {
+  FLEET_NEEDS_FAKE_SERVER();
+  Fault lost;
+  lost.kind = Fault::Kind::kLoseAnswer;
+  lost.path_contains = "events";
+  lost.times = 2;
+  fake()->Inject(lost);
+  auto recorder = Recorder();
+  recorder->Record(Job(), "Normal", "R", "once");
+  ASSERT_TRUE(recorder->Drain(seconds(20)));
+  EXPECT_THAT(Events(), SizeIs(1));
+}
+
+TEST_F(RecorderTest, AnObjectOfTheLongestNameHasEventsToo) {
+  auto recorder = Recorder();
+  const std::string name(253, 'a');
+  recorder->Record(Job(name), "Normal", "R", "told");
+  ASSERT_TRUE(recorder->Drain(seconds(10)));
+  const auto events = Events(name);
+  ASSERT_THAT(events, SizeIs(1));
+  EXPECT_LE(events[0]["metadata"]["name"].get<std::string>().size(), 253u);
 }
 
 TEST_F(RecorderTest, AnEventThatTheServerForgotBeginsAnew) {

@@ -1,6 +1,11 @@
 #include "operator/k8s/splitter.h"
 
 namespace tensorfleet::k8s {
+namespace {
+
+bool IsSpace(char c) { return c == ' ' || c == '\n' || c == '\r' || c == '\t'; }
+
+}  // namespace
 
 Status LineSplitter::Feed(absl::string_view data, OnLine on_line) {
   while (!data.empty()) {
@@ -27,48 +32,57 @@ Status LineSplitter::Feed(absl::string_view data, OnLine on_line) {
   return OkStatus();
 }
 
+Status ListSplitter::Track(char c) {
+  if (in_string_) {
+    if (escaped_) {
+      escaped_ = false;
+    } else if (c == '\\') {
+      escaped_ = true;
+    } else if (c == '"') {
+      in_string_ = false;
+    }
+  } else if (c == '"') {
+    in_string_ = true;
+  } else if (c == '{' || c == '[') {
+    ++depth_;
+  } else if (c == '}' || c == ']') {
+    if (--depth_ < 0) return InvalidArgument("malformed list: bracket closed twice");
+  }
+  return OkStatus();
+}
+
+Status ListSplitter::TakeEnvelope(char c, bool was_string) {
+  if (!was_string && in_string_ && depth_ == 1) key_.clear();
+  if (was_string && in_string_ && depth_ == 1 && key_.size() < 16) key_ += c;
+  if (was_string && !in_string_ && depth_ == 1) items_next_ = key_ == "items";
+  if (!was_string && (c == ',' || c == '{')) items_next_ = false;
+  if (items_next_ && !was_string && c == '[' && depth_ == 2) {
+    envelope_ += "[]";
+    items_next_ = false;
+    where_ = Where::kItems;
+    return OkStatus();
+  }
+  envelope_ += c;
+  if (envelope_.size() > kMaxObjectBytes) {
+    return ResourceExhausted("list without its items larger than ", kMaxObjectBytes, " bytes");
+  }
+  if (depth_ == 0) where_ = Where::kEnd;
+  return OkStatus();
+}
+
 Status ListSplitter::Feed(absl::string_view data, OnItem on_item) {
   for (const char c : data) {
     const bool was_string = in_string_;
-    if (in_string_) {
-      if (escaped_) {
-        escaped_ = false;
-      } else if (c == '\\') {
-        escaped_ = true;
-      } else if (c == '"') {
-        in_string_ = false;
-      }
-    } else if (c == '"') {
-      in_string_ = true;
-    } else if (c == '{' || c == '[') {
-      ++depth_;
-    } else if (c == '}' || c == ']') {
-      if (--depth_ < 0) return InvalidArgument("malformed list: bracket closed twice");
-    }
+    TFLEET_RETURN_IF_ERROR(Track(c));
     switch (where_) {
       case Where::kStart:
-        if (c == ' ' || c == '\n' || c == '\r' || c == '\t') break;
+        if (IsSpace(c)) break;
         if (c != '{') return InvalidArgument("malformed list: not an object");
         envelope_ += c;
         where_ = Where::kEnvelope;
         break;
       case Where::kEnvelope:
-        if (!was_string && in_string_ && depth_ == 1) key_.clear();
-        if (was_string && in_string_ && depth_ == 1 && key_.size() < 16) key_ += c;
-        if (was_string && !in_string_ && depth_ == 1) items_next_ = key_ == "items";
-        if (!was_string && (c == ',' || c == '{')) items_next_ = false;
-        if (items_next_ && !was_string && c == '[' && depth_ == 2) {
-          envelope_ += "[]";
-          items_next_ = false;
-          where_ = Where::kItems;
-          break;
-        }
-        envelope_ += c;
-        if (envelope_.size() > kMaxObjectBytes) {
-          return ResourceExhausted("list without its items larger than ", kMaxObjectBytes,
-                                   " bytes");
-        }
-        if (depth_ == 0) where_ = Where::kEnd;
+        TFLEET_RETURN_IF_ERROR(TakeEnvelope(c, was_string));
         break;
       case Where::kItems:
         if (c == '{' && depth_ == 3) {
@@ -76,7 +90,7 @@ Status ListSplitter::Feed(absl::string_view data, OnItem on_item) {
           where_ = Where::kItem;
         } else if (c == ']' && depth_ == 1) {
           where_ = Where::kEnvelope;
-        } else if (c != ',' && c != ' ' && c != '\n' && c != '\r' && c != '\t') {
+        } else if (c != ',' && !IsSpace(c)) {
           return InvalidArgument("malformed list: an item is not an object");
         }
         break;
@@ -91,9 +105,7 @@ Status ListSplitter::Feed(absl::string_view data, OnItem on_item) {
         }
         break;
       case Where::kEnd:
-        if (c != ' ' && c != '\n' && c != '\r' && c != '\t') {
-          return InvalidArgument("malformed list: text after its end");
-        }
+        if (!IsSpace(c)) return InvalidArgument("malformed list: text after its end");
         break;
     }
   }

@@ -40,6 +40,11 @@ class ListSplitter {
  private:
   enum class Where { kStart, kEnvelope, kItems, kItem, kEnd };
 
+  // Strings and brackets.
+  Status Track(char c);
+  // A character beside the items; `was_string`: of a string, or its end.
+  Status TakeEnvelope(char c, bool was_string);
+
   Where where_ = Where::kStart;
   int depth_ = 0;  // brackets open, counted from the outermost
   bool in_string_ = false;

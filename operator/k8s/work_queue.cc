@@ -5,6 +5,9 @@
 #include "runtime/base/check.h"
 
 namespace tensorfleet::k8s {
+namespace {
+constexpr std::chrono::nanoseconds kLongestDelay = std::chrono::hours(24 * 365);
+}  // namespace
 
 WorkQueue::WorkQueue(const Clock* clock, Options options)
     : clock_(clock), options_(std::move(options)) {}
@@ -70,7 +73,7 @@ void WorkQueue::AddAfter(const std::string& key, std::chrono::nanoseconds delay)
   MutexLock lock(&mu_);
   if (delay.count() <= 0) return AddLocked(key, Urgency::kNormal);
   if (shut_down_) return;
-  const Time when = clock_->NowSteady() + delay;
+  const Time when = clock_->NowSteady() + std::min(delay, kLongestDelay);
   const auto it = appointed_.find(key);
   if (it != appointed_.end()) {
     if (it->second <= when) return;

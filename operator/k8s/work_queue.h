@@ -39,7 +39,8 @@ class WorkQueue {
 
   // Keys are "namespace/name".
   void Add(const std::string& key, Urgency urgency = Urgency::kNormal);
-  // Adds `key` once `delay` has passed; an earlier appointment of the same key stands.
+  // Adds `key` once `delay` has passed; an earlier appointment of the same key stands. A delay of
+  // more than a year is one of a year: deadlines may lie beyond what a clock can count to.
   void AddAfter(const std::string& key, std::chrono::nanoseconds delay);
   // Adds `key` after its back-off, which doubles with every call until Forget.
   void AddRateLimited(const std::string& key);

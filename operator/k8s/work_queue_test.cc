@@ -134,6 +134,15 @@ TEST(WorkQueue, TheEarlierOfTwoAppointmentsStands) {
   EXPECT_EQ(Next(queue), "");
 }
 
+// A deadline in the year 300,000 is not yet due.
+TEST(WorkQueue, AnAppointmentBeyondTheClocksRangeIsFarOff) {
+  ManualClock clock;
+  WorkQueue queue(&clock);
+  clock.Advance(seconds(1));
+  queue.AddAfter("ns/a", std::chrono::nanoseconds::max());
+  EXPECT_EQ(Next(queue), "");
+}
+
 TEST(WorkQueue, FailuresWaitTwiceAsLongEachTime) {
   ManualClock clock;
   WorkQueue queue(&clock);

@@ -1,181 +1,14 @@
-// tensorfleet-run with real processes: jobs of /bin/sh.
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <poll.h>
-#include <pty.h>
-#include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
+// tensorfleet-run by the rules of the cluster.
+#include <sys/resource.h>
 
-#include <chrono>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-#include <thread>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_replace.h"
+#include "operator/local/run_fixture.h"
 
 namespace tensorfleet::local {
 namespace {
 
-namespace fs = std::filesystem;
 using ::testing::AllOf;
-using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
-
-std::string ReadAll(const fs::path& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// Not even waiting for its parent to take notice of its end.
-bool IsRunning(int pid) {
-  const std::string stat = ReadAll(absl::StrCat("/proc/", pid, "/stat"));
-  return !stat.empty() && stat.find(") Z ") == std::string::npos;
-}
-
-struct Replicas {
-  std::string type;
-  int count;
-  std::string script;       // of /bin/sh
-  std::string more = "";    // fields of the replica spec, YAML
-  std::string in_pod = "";  // fields of the pod's spec
-  std::string in_container = "";
-};
-
-class LocalRun : public ::testing::Test {
- protected:
-  LocalRun()
-      : folder_(fs::path(::testing::TempDir()) /
-                absl::StrCat("run-", getpid(), "-",
-                             ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
-  }
-  ~LocalRun() override {
-    if (pid_ > 0) kill(pid_, SIGKILL);
-    if (terminal_ >= 0) close(terminal_);
-    if (!HasFailure()) fs::remove_all(folder_);
-  }
-
-  // Scripts go into files: no quoting in YAML.
-  void WriteJob(const std::vector<Replicas>& all, const std::string& spec = "") {
-    std::string yaml =
-        absl::StrCat("apiVersion: kubeflow.org/v1\nkind: TFJob\nmetadata: {name: j}\nspec:\n", spec,
-                     "  tfReplicaSpecs:\n");
-    for (const Replicas& replicas : all) {
-      const fs::path script = folder_ / (replicas.type + ".sh");
-      std::ofstream(script) << absl::StrReplaceAll(replicas.script, {{"$OUT", folder_.string()}});
-      absl::StrAppend(
-          &yaml, "    ", replicas.type, ":\n      replicas: ", replicas.count, "\n", replicas.more,
-          "      template:\n        spec:\n          terminationGracePeriodSeconds: 1\n",
-          replicas.in_pod,
-          "          containers:\n          - name: tensorflow\n            image: x\n",
-          replicas.in_container);
-      if (!replicas.script.empty()) {
-        absl::StrAppend(&yaml, "            command: [/bin/sh, ", script.string(), "]\n");
-      }
-    }
-    std::ofstream(folder_ / "job.yaml") << yaml;
-  }
-
-  void Start(const std::vector<std::string>& more = {}) {
-    std::fflush(nullptr);
-    pid_ = fork();
-    if (pid_ == 0) {
-      (void)!freopen((folder_ / "stdout").c_str(), "w", stdout);
-      (void)!freopen((folder_ / "stderr").c_str(), "w", stderr);
-      Become(more);
-    }
-  }
-
-  // The same as somebody sees it who sits in front of it.
-  void StartOnTerminal(const std::vector<std::string>& more = {}) {
-    winsize size{};
-    size.ws_row = 25;
-    size.ws_col = 150;
-    std::fflush(nullptr);
-    pid_ = forkpty(&terminal_, nullptr, nullptr, &size);
-    ASSERT_GE(pid_, 0);
-    if (pid_ == 0) Become(more);
-  }
-
-  // What the terminal has shown so far, escape sequences and all.
-  const std::string& Screen() {
-    char buffer[4096];
-    pollfd wanted{terminal_, POLLIN, 0};
-    while (poll(&wanted, 1, 0) > 0) {
-      const ssize_t got = read(terminal_, buffer, sizeof(buffer));
-      if (got <= 0) break;  // the other end is closed
-      screen_.append(buffer, static_cast<size_t>(got));
-    }
-    return screen_;
-  }
-
-  void Touch(const char* name) { std::ofstream(folder_ / name) << "\n"; }
-
-  // The exit status, or -1 when the program does not end in time.
-  int Finish(std::chrono::seconds limit = std::chrono::seconds(30)) {
-    const auto end = std::chrono::steady_clock::now() + limit;
-    int status = 0;
-    while (waitpid(pid_, &status, WNOHANG) == 0) {
-      if (std::chrono::steady_clock::now() > end) return -1;
-      if (terminal_ >= 0) Screen();  // a full terminal would hold it up
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    pid_ = 0;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-  }
-
-  int Run(const std::vector<std::string>& more = {}) {
-    Start(more);
-    return Finish();
-  }
-
-  bool Eventually(const std::function<bool()>& done) {
-    for (int i = 0; i < 2000 && !done(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    }
-    return done();
-  }
-
-  std::string Out() { return ReadAll(folder_ / "stdout"); }
-  std::string Err() { return ReadAll(folder_ / "stderr"); }
-  std::string Log(const std::string& replica) {
-    return ReadAll(folder_ / "run" / "logs" / (replica + ".log"));
-  }
-
-  // Puts a program of that name before all others in PATH.
-  void WriteProgram(const std::string& name, const std::string& script) {
-    fs::create_directories(folder_ / "bin");
-    const fs::path path = folder_ / "bin" / name;
-    std::ofstream(path) << absl::StrReplaceAll(script, {{"$OUT", folder_.string()}});
-    fs::permissions(path, fs::perms::owner_all);
-  }
-
-  const fs::path folder_;
-  pid_t pid_ = 0;
-  int terminal_ = -1;
-  std::string screen_;
-
- private:
-  [[noreturn]] void Become(const std::vector<std::string>& more) {
-    std::vector<std::string> args = {TENSORFLEET_RUN, (folder_ / "job.yaml").string(), "--dir",
-                                     (folder_ / "run").string()};
-    args.insert(args.end(), more.begin(), more.end());
-    std::vector<char*> argv;
-    for (std::string& arg : args) argv.push_back(arg.data());
-    argv.push_back(nullptr);
-    setenv("PATH", absl::StrCat((folder_ / "bin").string(), ":", getenv("PATH")).c_str(), 1);
-    unsetenv("NO_COLOR");
-    execv(argv[0], argv.data());
-    _exit(99);
-  }
-};
 
 TEST_F(LocalRun, SucceedsWithTheJob) {
   WriteJob({{"Worker", 2, "echo hello from $HOSTNAME"}}, "  successPolicy: AllWorkers\n");
@@ -258,6 +91,19 @@ TEST_F(LocalRun, KeepsTheDeadline) {
   WriteJob({{"Worker", 1, "sleep 60"}}, "  runPolicy: {activeDeadlineSeconds: 1}\n");
   EXPECT_EQ(Run(), 1);
   EXPECT_THAT(Err(), HasSubstr("was active longer than specified deadline"));
+}
+
+// Further off than a clock can count to, it must not make the program look again and again.
+TEST_F(LocalRun, ADeadlineInTheFarFutureCostsNothing) {
+  WriteJob({{"Worker", 1, "sleep 1"}}, "  runPolicy: {activeDeadlineSeconds: 99999999999}\n");
+  rusage before{}, after{};
+  getrusage(RUSAGE_CHILDREN, &before);
+  EXPECT_EQ(Run(), 0) << Err();
+  getrusage(RUSAGE_CHILDREN, &after);
+  const auto seconds = [](const timeval& t) { return t.tv_sec + t.tv_usec * 1e-6; };
+  EXPECT_LT(seconds(after.ru_utime) + seconds(after.ru_stime) - seconds(before.ru_utime) -
+                seconds(before.ru_stime),
+            0.6);
 }
 
 TEST_F(LocalRun, RestartsAllReplicasTogetherWhenAsked) {
@@ -364,119 +210,6 @@ TEST_F(LocalRun, RefusesAFolderInUse) {
   kill(pid_, SIGINT);
   EXPECT_EQ(Finish(), 128 + SIGINT);
 }
-
-// --- what is shown ---
-
-TEST_F(LocalRun, WritesPlainLinesWhereThereIsNoTerminal) {
-  WriteJob({{"Worker", 1, "echo step 10 loss 0.5"}});
-  EXPECT_EQ(Run(), 0) << Err();
-  EXPECT_EQ(Out(), "worker-0 | step 10 loss 0.5\n");
-  EXPECT_THAT(Out() + Err(), AllOf(Not(HasSubstr("\x1b")), Not(HasSubstr("\r"))));
-  EXPECT_THAT(Err(), HasSubstr("images are not used: commands run on this machine"));
-}
-
-constexpr char kLearns[] =
-    "echo step 10 loss 0.5; sleep 1.1; echo step 40 loss 0.25\n"
-    "while [ ! -e $OUT/end ]; do sleep 0.05; done";
-
-TEST_F(LocalRun, ShowsAStatusLineOnATerminal) {
-  WriteJob({{"PS", 1, "sleep 60"}, {"Worker", 1, kLearns}});
-  StartOnTerminal();
-  // Drawn again below each line, in reverse, and taken away before the next.
-  constexpr char kStatus[] =
-      "\x1b\\[7m j  Running  ps 1/1  worker 1/1  step 40  loss 0\\.25  [0-9.]+ steps/s  0:0[0-9] "
-      "\x1b\\[0m";
-  EXPECT_TRUE(Eventually([&] { return ::testing::Matches(ContainsRegex(kStatus))(Screen()); }))
-      << Screen();
-  Touch("end");
-  EXPECT_EQ(Finish(), 0);
-  EXPECT_THAT(Screen(), HasSubstr("\r\x1b[K"));
-  EXPECT_GT(Screen().rfind("\r\x1b[K"), Screen().rfind("\x1b[7m")) << "it is gone at the end";
-}
-
-TEST_F(LocalRun, ColoursReplicasOnATerminalEachInItsOwn) {
-  WriteJob({{"Worker", 2, "echo hello"}}, "  successPolicy: AllWorkers\n");
-  StartOnTerminal({"--plain"});
-  EXPECT_EQ(Finish(), 0);
-  // In the order in which they came; "--plain" takes the status line away, not the colours.
-  EXPECT_THAT(Screen(), AllOf(ContainsRegex("\x1b\\[36mworker-[01] \\|\x1b\\[0m hello"),
-                              ContainsRegex("\x1b\\[33mworker-[01] \\|\x1b\\[0m hello"),
-                              Not(HasSubstr("\x1b[7m"))));
-}
-
-TEST_F(LocalRun, StopsByCtrlCOnATerminal) {
-  WriteJob({{"Worker", 1, "echo $$ > $OUT/pid; echo > $OUT/up; sleep 60"}});
-  StartOnTerminal();
-  ASSERT_TRUE(Eventually([&] { return fs::exists(folder_ / "up"); }));
-  ASSERT_EQ(write(terminal_, "\x03", 1), 1);
-  EXPECT_EQ(Finish(), 128 + SIGINT);
-  const int child = std::stoi(ReadAll(folder_ / "pid"));
-  EXPECT_TRUE(Eventually([&] { return !IsRunning(child); }));
-}
-
-// --- podman ---
-
-// Stands for podman: what runs is no child of this client, and is ended by a signal that the client
-// passes on, or by `podman kill`.
-constexpr char kPodman[] = R"sh(#!/bin/sh
-echo "$@" >> $OUT/podman
-verb=$1
-shift
-if [ "$verb" = kill ]; then exec kill -9 "$(cat "$OUT/container-$1")"; fi
-while [ "${1#-}" != "$1" ]; do
-  case $1 in
-    --name) name=$2; shift ;;
-    --env) export "$2"; shift ;;
-    --entrypoint) entry=$(echo "$2" | tr -d '[]"' | tr , ' '); shift ;;
-    --volume | --workdir) shift ;;
-  esac
-  shift
-done
-shift
-setsid $entry "$@" &
-echo $! > "$OUT/container-$name"
-trap 'kill -TERM $!' TERM
-wait $!
-code=$?
-if kill -0 $! 2>/dev/null; then wait $!; code=$?; fi
-exit $code
-)sh";
-
-TEST_F(LocalRun, RunsImagesByPodmanWhenAsked) {
-  WriteProgram("podman", kPodman);
-  WriteJob({{"Worker", 2, "echo $TF_CONFIG; exit 0"}}, "  successPolicy: AllWorkers\n");
-  EXPECT_EQ(Run({"--podman"}), 0) << Err() << Out();
-  EXPECT_THAT(Log("worker-1"),
-              AllOf(HasSubstr("127.0.0.1:"), HasSubstr(R"("task":{"type":"worker","index":1})")));
-  const std::string calls = ReadAll(folder_ / "podman");
-  EXPECT_THAT(calls, ContainsRegex("run --rm --replace --name j-worker-1-tensorflow-[0-9a-f]+ "
-                                   "--network=host"));
-  EXPECT_THAT(calls, HasSubstr(" x\n")) << "the image, and nothing after it: the job has no args";
-  EXPECT_THAT(Err(), Not(HasSubstr("images are not used")));
-}
-
-TEST_F(LocalRun, TakesTheExitCodeOfPodmansContainer) {
-  WriteProgram("podman", kPodman);
-  WriteJob({{"Worker", 1, "echo run >> $OUT/runs; [ $(wc -l < $OUT/runs) -ge 2 ] || exit 137",
-             "      restartPolicy: ExitCode\n"}});
-  EXPECT_EQ(Run({"--podman"}), 0) << Err() << Out();
-  EXPECT_EQ(ReadAll(folder_ / "runs"), "run\nrun\n");
-}
-
-TEST_F(LocalRun, KillsPodmansContainersThatDoNotEndInTheirGracePeriod) {
-  WriteProgram("podman", kPodman);
-  WriteJob({{"PS", 1, "trap '' TERM; echo up > $OUT/up; while true; do sleep 0.05; done"},
-            {"Worker", 1, "while [ ! -e $OUT/up ]; do sleep 0.05; done"}});
-  EXPECT_EQ(Run({"--podman"}), 0) << Err();
-  ASSERT_TRUE(Eventually([&] {
-    return ReadAll(folder_ / "podman").find("kill j-ps-0-tensorflow-") != std::string::npos;
-  }));
-  for (const auto& entry : fs::directory_iterator(folder_)) {
-    if (entry.path().filename().string().find("container-j-ps-0") == std::string::npos) continue;
-    const int container = std::stoi(ReadAll(entry.path()));
-    EXPECT_TRUE(Eventually([&] { return !IsRunning(container); }));
-  }
-}  // namespace
 
 TEST_F(LocalRun, StartsParameterServersFirstWhenAsked) {
   WriteJob(

@@ -160,7 +160,9 @@ void Runner::Wait(int signals) {
     if (const auto turn = pod->next_turn()) until = std::min(until, *turn);
   }
   if (look_again_ && stopped_by_ == 0) {
-    until = std::min(until, Now() + absl::ToChronoNanoseconds(*look_again_ - absl::Now()));
+    // The appointment may be further off than a clock can count.
+    const absl::Duration wait = std::min(*look_again_ - absl::Now(), absl::FromChrono(kTick));
+    until = std::min(until, Now() + absl::ToChronoNanoseconds(wait));
   }
   std::vector<pollfd> wanted = {{signals, POLLIN, 0}};
   for (const auto& [name, pod] : pods_) {
