@@ -39,6 +39,9 @@ namespace {
 
 // Less is held as it is: whoever updates it meanwhile copies it.
 constexpr size_t kWorthASnapshot = 1 << 16;
+// Less is written so soon that it is in nobody's way; a thread that yields to all others would only
+// take longer over it.
+constexpr int64_t kWorthYielding = int64_t{64} << 20;
 
 // One value of a save, as it was when the save began.
 class FrozenValue final : public ByteSource {
@@ -49,6 +52,12 @@ class FrozenValue final : public ByteSource {
     } else {
       small_ = std::move(value);
     }
+  }
+  // 0 for what takes no time to write.
+  int64_t bytes() const {
+    return snapshot_ ? static_cast<int64_t>(ElementSize(snapshot_->dtype())) *
+                           snapshot_->shape().num_elements()
+                     : 0;
   }
   const Shape& shape() const { return snapshot_ ? snapshot_->shape() : small_.shape(); }
   SavedValue saved() {
@@ -79,17 +88,23 @@ class SaveKernel final : public AsyncKernel {
                                   " tensors."));
     }
     std::vector<std::unique_ptr<FrozenValue>> values;
+    int64_t bytes = 0;
     for (size_t i = 0; i < num_tensors; ++i) {
       values.push_back(
           std::make_unique<FrozenValue>(&ctx, ctx.TakeInput(kFirstTensor + static_cast<int>(i))));
+      bytes += values.back()->bytes();
     }
     // std::function wants what can be copied.
     auto job = std::make_shared<Job>(Job{*std::move(in), std::move(values)});
-    RunBesideSteps([&ctx, job = std::move(job), done = std::move(done)]() mutable {
-      const Status saved = Save(ctx, *job);
-      job.reset();  // before anybody hears of it: the memory is free then
-      done(saved);
-    });
+    const bool yields = bytes >= kWorthYielding;
+    (yields ? RunBesideSteps : RunOnIoThread)(
+        [&ctx, yields, job = std::move(job), done = std::move(done)]() mutable {
+          const Status saved = Save(ctx, *job);
+          job.reset();  // before anybody hears of it: the memory is free then
+          if (!yields) return done(saved);
+          // The rest of the step takes locks that others want: no work for a thread that yields.
+          RunOnIoThread([saved, done = std::move(done)] { done(saved); });
+        });
   }
 
  private:
