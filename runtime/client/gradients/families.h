@@ -21,6 +21,7 @@ void RegisterMatMulGradients(GradientRegistry& registry);
 void RegisterMissingGradients(GradientRegistry& registry);
 void RegisterNnGradients(GradientRegistry& registry);
 void RegisterNormalizationGradients(GradientRegistry& registry);
+void RegisterNormalizationGradGradients(GradientRegistry& registry);
 void RegisterReductionGradients(GradientRegistry& registry);
 void RegisterSegmentGradients(GradientRegistry& registry);
 void RegisterSliceGradients(GradientRegistry& registry);

@@ -61,12 +61,9 @@ void RegisterNormalizationGradients(GradientRegistry& registry) {
   registry.Add("FusedBatchNorm", FusedBatchNorm);
   registry.Add("FusedBatchNormV2", FusedBatchNormV2);
   registry.Add("FusedBatchNormV3", FusedBatchNormV3);
-  for (const char* op :
-       {"LRNGrad", "FusedBatchNormGrad", "FusedBatchNormGradV2", "FusedBatchNormGradV3"}) {
-    registry.AddMissing(op,
-                        "second derivatives of normalizations are not there; write the "
-                        "normalization with Mean, Sub and Rsqrt, which have them");
-  }
+  registry.AddMissing("LRNGrad",
+                      "second derivatives of local response normalization are not there; write it "
+                      "with Square, MatMul by a band of ones, and Pow, which have them");
 }
 
 }  // namespace tensorfleet

@@ -279,7 +279,8 @@ TEST(GradientCases, CoverEveryOpWithAGradientFunction) {
       "PartitionedCall", "StatefulPartitionedCall", "If", "StatelessIf", "While", "StatelessWhile",
       "Case", "StatelessCase",
       // Not for doubles; ../gradtest compares them with TensorFlow's.
-      "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3"};
+      "LRN", "FusedBatchNorm", "FusedBatchNormV2", "FusedBatchNormV3", "FusedBatchNormGrad",
+      "FusedBatchNormGradV2", "FusedBatchNormGradV3"};
   for (const GradientCase& c : AllCases()) covered.insert(c.op);
   for (const std::string& op : BuiltinGradients().Ops()) {
     if (BuiltinGradients().Find(op)->fn == nullptr) continue;

@@ -48,6 +48,7 @@ void RegisterAllGradients(GradientRegistry& registry) {
   RegisterMissingGradients(registry);
   RegisterNnGradients(registry);
   RegisterNormalizationGradients(registry);
+  RegisterNormalizationGradGradients(registry);
   RegisterReductionGradients(registry);
   RegisterSegmentGradients(registry);
   RegisterSliceGradients(registry);

@@ -225,6 +225,22 @@ def windows() -> Iterator[Row]:
             return y ** 2
         yield row("batch norm, training %s" % training, norm, (2, 3, 3, 2), (2,), (2,), Argument(values((2,), "float32"), is_x=False),
                   Argument(values((2,), "float32", 0.5, 2), is_x=False))
+    for training in (True, False):
+        for data_format in ("NHWC", "NCHW"):
+            channels = (2,)
+            statistics = Argument(values(channels, "float32", 0.5, 2), is_x=False)
+
+            def bent(x: Any, scale: Any, offset: Any, seed: Any, given: Any, training: bool = training,
+                     data_format: str = data_format) -> Any:
+                """All three gradients of a normalization, as a function of what they depend on."""
+                empty = tf.zeros([0])
+                y = tf.raw_ops.FusedBatchNormV3(x=x, scale=scale, offset=offset, mean=empty if training else given,
+                                                variance=empty if training else given, epsilon=0.01,
+                                                data_format=data_format, is_training=training).y
+                return [g ** 2 for g in v1.gradients(y ** 2, [x, scale, offset], seed)]
+            shape = (2, 3, 4, 2) if data_format == "NHWC" else (2, 2, 3, 4)
+            yield row("second derivative of batch norm, training %s %s" % (training, data_format), bent, shape, channels,
+                      channels, shape, statistics)
 
 
 def segments() -> Iterator[Row]:
