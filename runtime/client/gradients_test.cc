@@ -153,6 +153,18 @@ TEST(Gradients, ThatAreNotThereAreRefusedByName) {
   EXPECT_THAT(std::string(root.status().message()), HasSubstr("LRNGrad (node 'normalized')"));
 }
 
+TEST(Gradients, AreNotLostInListsOfTensors) {
+  Scope root;
+  const Output x = Const(root, 3.0f), shape = Const(root, Tensor::Vector<int32_t>({}));
+  const Output list = ops::TensorListPushBack(
+      root.Named("pushed"),
+      ops::EmptyTensorList(root, shape, ScalarConst(root, DType::kInt32, -1), DType::kFloat), x);
+  const Output y = ops::TensorListPopBack(root.Named("popped"), list, shape, DType::kFloat).tensor;
+  AddSymbolicGradients(root, {y}, {x});
+  EXPECT_EQ(root.status().code(), absl::StatusCode::kUnimplemented);
+  EXPECT_THAT(std::string(root.status().message()), HasSubstr("TensorListPopBack (node 'popped')"));
+}
+
 TEST(Gradients, RefuseWhatHasNone) {
   Scope root;
   const Output x = Const(root.Named("count"), int32_t{1});

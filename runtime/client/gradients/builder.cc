@@ -24,7 +24,7 @@ StatusOr<std::string> DifferentiatedOp(const Scope& scope, const Node& node) {
 
 bool CarriesGradient(DType type) {
   const DType base = BaseType(type);
-  return IsFloating(base) || IsComplex(base) || base == DType::kResource;
+  return IsFloating(base) || IsComplex(base) || base == DType::kResource || base == DType::kVariant;
 }
 
 Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts) {
@@ -90,12 +90,15 @@ std::vector<const Edge*> GradientBuilder::InputsOf(int unit) const {
 std::vector<bool> GradientBuilder::DependentsOf(absl::Span<const Output> xs) const {
   std::vector<bool> reached(num_nodes_, false), follows(num_nodes_, false);
   std::vector<Node*> todo;
+  const auto reach = [&](Node* node) {
+    if (!loops_.IsInBody(node, level_) || follows[node->id()]) return;
+    reached[node->id()] = follows[node->id()] = true;
+    todo.push_back(node);
+  };
   const auto follow = [&](const Edge* edge) {
     if (edge->is_control() || edge->dst->id() >= num_nodes_) return;
     if (!CarriesGradient(edge->src->output_type(edge->src_output))) return;
-    if (!loops_.IsInBody(edge->dst, level_) || follows[edge->dst->id()]) return;
-    reached[edge->dst->id()] = follows[edge->dst->id()] = true;
-    todo.push_back(edge->dst);
+    reach(edge->dst);
   };
   for (const Output& x : xs) {
     reached[x.node()->id()] = true;
@@ -103,10 +106,20 @@ std::vector<bool> GradientBuilder::DependentsOf(absl::Span<const Output> xs) con
       if (edge->src_output == x.index()) follow(edge);
     }
   }
+  if (level_ != nullptr) {
+    // What loops in this body pop comes from elsewhere.
+    for (const auto& link : loops_.stacks().all()) {
+      if (link->is_reached && loops_.FrameOf(link->pop) != level_) reach(link->pop);
+    }
+  }
   while (!todo.empty()) {
     Node* node = todo.back();
     todo.pop_back();
     for (const Edge* edge : node->out_edges()) follow(edge);
+    if (StackLink* link = loops_.stacks().OfPush(node); link != nullptr) {
+      link->is_reached = true;
+      reach(link->pop);
+    }
   }
   return reached;
 }
@@ -120,6 +133,7 @@ void GradientBuilder::FindPath(absl::Span<const Output> ys, absl::Span<const Out
   const std::vector<bool> reached = DependentsOf(xs);
   on_path_.assign(num_nodes_, false);
   pending_.assign(num_nodes_ + loops_.size(), 0);
+  popped_from_.clear();
   std::vector<Node*> todo, path;
   const auto add = [&](Node* node) {
     if (node->id() >= num_nodes_ || on_path_[node->id()] || !reached[node->id()]) return;
@@ -128,9 +142,11 @@ void GradientBuilder::FindPath(absl::Span<const Output> ys, absl::Span<const Out
     path.push_back(node);
   };
   for (const Output& y : ys) add(y.node());
+  for (const StackLink* link : ReturningPushes()) add(link->push);
   while (!todo.empty()) {
     Node* node = todo.back();
     todo.pop_back();
+    if (const StackLink* link = loops_.stacks().OfPop(node); link != nullptr) add(link->push);
     for (const Edge* edge : node->in_edges()) {
       if (edge->is_control()) continue;
       if (CarriesGradient(edge->src->output_type(edge->src_output))) add(edge->src);
@@ -140,7 +156,25 @@ void GradientBuilder::FindPath(absl::Span<const Output> ys, absl::Span<const Out
     for (const Edge* edge : node->in_edges()) {
       if (IsOnPath(*edge) && UnitOf(edge->src) != UnitOf(node)) ++pending_[UnitOf(edge->src)];
     }
+    const StackLink* link = loops_.stacks().OfPop(node);
+    if (link == nullptr || !on_path_[link->push->id()]) continue;
+    const int source = UnitOf(link->push);
+    if (source == UnitOf(node)) continue;
+    ++pending_[source];
+    popped_from_[UnitOf(node)].push_back(source);
   }
+}
+
+std::vector<const StackLink*> GradientBuilder::ReturningPushes() const {
+  std::vector<const StackLink*> pushes;
+  if (level_ == nullptr) return pushes;
+  for (const auto& link : loops_.stacks().all()) {
+    if (link->gradients.is_valid() && loops_.FrameOf(link->push) != level_ &&
+        loops_.IsInBody(link->push, level_)) {
+      pushes.push_back(link.get());
+    }
+  }
+  return pushes;
 }
 
 std::vector<Gradient> GradientBuilder::Run(absl::Span<const Output> ys,
@@ -148,13 +182,19 @@ std::vector<Gradient> GradientBuilder::Run(absl::Span<const Output> ys,
                                            absl::Span<const Output> xs) {
   FindPath(ys, xs);
   std::vector<int> ready;
-  for (size_t i = 0; i < ys.size(); ++i) {
-    if (!on_path_[ys[i].node()->id()]) continue;
-    if (!grad_ys[i].is_absent()) parts_[KeyOf(ys[i])].push_back(grad_ys[i]);
-    const int unit = UnitOf(ys[i].node());
+  const auto start_from = [&](const Node* node) {
+    const int unit = UnitOf(node);
     if (pending_[unit] == 0 && std::find(ready.begin(), ready.end(), unit) == ready.end()) {
       ready.push_back(unit);
     }
+  };
+  for (size_t i = 0; i < ys.size(); ++i) {
+    if (!on_path_[ys[i].node()->id()]) continue;
+    if (!grad_ys[i].is_absent()) parts_[KeyOf(ys[i])].push_back(grad_ys[i]);
+    start_from(ys[i].node());
+  }
+  for (const StackLink* link : ReturningPushes()) {
+    if (on_path_[link->push->id()]) start_from(link->push);
   }
   while (!ready.empty() && scope_.status().ok()) {
     const int unit = ready.back();
@@ -168,6 +208,9 @@ std::vector<Gradient> GradientBuilder::Run(absl::Span<const Output> ys,
       if (!IsOnPath(*edge) || !on_path_[edge->dst->id()]) continue;
       const int source = UnitOf(edge->src);
       if (source != unit && --pending_[source] == 0) ready.push_back(source);
+    }
+    for (const int source : popped_from_[unit]) {
+      if (--pending_[source] == 0) ready.push_back(source);
     }
   }
   std::vector<Gradient> results;

@@ -16,7 +16,9 @@ namespace tensorfleet {
 // the other, dense when there are both.
 Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts);
 
-// Types that gradients flow through: a variable's handle stands for its value.
+// Types that gradients flow through: a variable's handle stands for its value. Through variants,
+// such as lists of tensors, they would, were there gradients of their ops: so these are found
+// missing.
 bool CarriesGradient(DType type);
 
 class GradientBuilder {
@@ -46,6 +48,8 @@ class GradientBuilder {
   // Nodes of those that a y depends on become part of the walk.
   void FindPath(absl::Span<const Output> ys, absl::Span<const Output> xs);
   bool IsOnPath(const Edge& edge) const;
+  // The pushes in loops inside this level's body for which gradients have come back.
+  std::vector<const StackLink*> ReturningPushes() const;
   // The sum of what users have contributed to the gradient of an output.
   Gradient SumFor(Node* node, int output);
   // Adds to the gradient of what the edge comes from.
@@ -62,8 +66,12 @@ class GradientBuilder {
   Loop* const level_;
   const int num_nodes_;  // before anything was added
   absl::flat_hash_set<Key> stops_;
-  std::vector<bool> on_path_;                              // by node id
-  std::vector<int> pending_;                               // users that were not visited, by unit
+  std::vector<bool> on_path_;  // by node id
+  std::vector<int> pending_;   // users that were not visited, by unit
+  // By unit: the units that pushed what it pops, one for each pop.
+  absl::flat_hash_map<int, std::vector<int>> popped_from_;
+  // By unit of a loop: what its gradient's loop has to wait for, which fills the stacks for it.
+  absl::flat_hash_map<int, std::vector<Operation>> waits_for_;
   absl::flat_hash_map<Key, std::vector<Gradient>> parts_;  // what users have contributed
   absl::flat_hash_map<Key, Gradient> sums_;                // of visited nodes
 };

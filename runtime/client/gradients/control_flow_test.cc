@@ -194,6 +194,62 @@ TEST(BranchGradients, WithALoopInTheBranchOfALoop) {
               testing::ElementsAre(testing::FloatNear(3 * 81 * 4 * 8 / 1000.0, 1e-3)));
 }
 
+// The first gradient as a value of its own, for the next derivative.
+Output Slope(const Scope& root, const Output& y, const Output& x) {
+  return AddSymbolicGradients(root, {y}, {x})[0].dense();
+}
+
+TEST(LoopGradients, HaveGradientsThemselves) {
+  Scope root;
+  const Output x = Const(root, 2.0f), c = Const(root, 3.0f), n = Const(root, int32_t{4});
+  // x c^4: by c and c 12 x c^2, by c and x 4 c^3, by c three times 24 x c.
+  const Output y =
+      Repeat(root, n, {x}, {c}, [](const Scope& s, const Outputs& v, const Outputs& k) {
+        return Outputs{ops::Mul(s, v[0], k[0])};
+      })[0];
+  const Output by_c = Slope(root, y, c);
+  EXPECT_THAT(Slopes(root, by_c, {c, x}), testing::ElementsAre(216, 108));
+  EXPECT_THAT(Slopes(root, Slope(root, by_c, c), {c}), testing::ElementsAre(144));
+}
+
+TEST(LoopGradients, OfNoRoundsHaveNoFurtherSlope) {
+  Scope root;
+  const Output x = Const(root, 2.0f), n = ops::Placeholder(root, DType::kInt32);
+  const Output y = Repeat(root, n, {x}, {}, [](const Scope& s, const Outputs& v, const Outputs&) {
+    return Outputs{ops::Square(s, v[0])};
+  })[0];
+  const Output slope = Slope(root, y, x);
+  EXPECT_THAT(Slopes(root, slope, {x}, {{n, Tensor::Scalar<int32_t>(0)}}), testing::ElementsAre(0));
+  EXPECT_THAT(Slopes(root, slope, {x}, {{n, Tensor::Scalar<int32_t>(3)}}),
+              testing::ElementsAre(56 * 64));  // of x^8
+}
+
+TEST(LoopGradients, OfALoopInsideALoopHaveGradientsThemselves) {
+  Scope root;
+  const Output x = Const(root, 1.01f), outer = Const(root, int32_t{2}),
+               inner = Const(root, int32_t{2});
+  // x^16.
+  const Output y =
+      Repeat(root, outer, {x}, {inner}, [](const Scope& s, const Outputs& v, const Outputs& k) {
+        return Repeat(s, k[0], {v[0]}, {}, [](const Scope& t, const Outputs& w, const Outputs&) {
+          return Outputs{ops::Square(t, w[0])};
+        });
+      })[0];
+  EXPECT_THAT(Slopes(root, Slope(root, y, x), {x}),
+              testing::ElementsAre(testing::FloatNear(240 * std::pow(1.01f, 14), 1e-2)));
+}
+
+TEST(BranchGradients, InsideALoopHaveGradientsThemselves) {
+  Scope root;
+  const Output x = Const(root, 2.0f), n = Const(root, int32_t{4}), limit = Const(root, 10.0f);
+  // Triples while below 10, then squares: (9 x)^4, by x and x 12 9^4 x^2.
+  const Output y =
+      Repeat(root, n, {x}, {limit}, [](const Scope& s, const Outputs& v, const Outputs& k) {
+        return SquareOrTriple(s, v[0], ops::Greater(s, v[0], k[0]));
+      })[0];
+  EXPECT_THAT(Slopes(root, Slope(root, y, x), {x}), testing::ElementsAre(12 * 6561 * 4));
+}
+
 TEST(LoopGradients, AreBetweenTensorsOutsideOfLoops) {
   Scope root;
   const Output x = Const(root, 2.0f), n = Const(root, int32_t{3});

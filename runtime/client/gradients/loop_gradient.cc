@@ -58,11 +58,27 @@ void GradientBuilder::VisitLoop(Loop* loop) {
   bool flows = false;
   for (const Loop::Variable& v : loop->variables) {
     if (!on_path_[v.merge->id()]) continue;
+    if (BaseType(v.merge->output_type(0)) == DType::kVariant) {
+      scope_.Fail(Unimplemented("the loop '", loop->frame_name, "' hands on a variant (node '",
+                                v.merge->name(),
+                                "'), through which there are no gradients; "
+                                "keep values in a TensorArray"));
+      return;
+    }
     variables.push_back({&v, v.exit == nullptr ? Gradient() : SumFor(v.exit, 0)});
     flows |= !variables.back().gradient.is_absent();
   }
   for (Node* constant : loop->constants) {
     if (on_path_[constant->id()]) constants.push_back(constant);
+  }
+  // What the rounds took from stacks, and what they pushed on others that has come to something.
+  std::vector<StackLink*> popped, pushed;
+  for (const auto& link : loops_.stacks().all()) {
+    if (on_path_[link->pop->id()] && loops_.FrameOf(link->pop) == loop)
+      popped.push_back(link.get());
+    if (!link->gradients.is_valid() || !on_path_[link->push->id()]) continue;
+    if (loops_.IsInBody(link->push, loop)) flows = true;
+    if (loops_.FrameOf(link->push) == loop) pushed.push_back(link.get());
   }
   if (!flows) return;
 
@@ -77,7 +93,9 @@ void GradientBuilder::VisitLoop(Loop* loop) {
   loops_.AddExit(rounds.node(), loop);
 
   LoopFrame backward(scope_, "while_grad", loop->parallel_iterations);
-  const int left = backward.AddVariable(values_->Value(scope_, rounds));
+  const int unit = num_nodes_ + loop->index;
+  const Scope begins = scope_.After(waits_for_[unit]);
+  const int left = backward.AddVariable(ops::Identity(begins, values_->Value(scope_, rounds)));
   for (Variable& v : variables) {
     Output initial = ToDense(scope_, v.gradient);
     if (!initial.is_valid()) {
@@ -113,6 +131,11 @@ void GradientBuilder::VisitLoop(Loop* loop) {
     xs.push_back(Output(v.forward->split, 1));
   }
   for (Node* constant : constants) xs.push_back(Output(constant, 0));
+  for (const StackLink* link : pushed) {
+    ys.push_back(SourceOf(link->push->in_edge(1)));
+    seeds.push_back(values.Pop(link->gradients, ys.back()));
+  }
+  for (const StackLink* link : popped) xs.push_back(Output(link->pop, 0));
   if (!scope_.status().ok()) return;
   const std::vector<Gradient> results =
       GradientBuilder(body, options_, &values, loops_, loop).Run(ys, seeds, xs);
@@ -129,12 +152,19 @@ void GradientBuilder::VisitLoop(Loop* loop) {
     backward.SetNext(sums[i], more.is_absent() ? sum : ops::AddV2(body, sum, ToDense(body, more)));
   }
 
+  for (size_t i = 0; i < popped.size(); ++i) {
+    const Gradient& gradient = results[variables.size() + constants.size() + i];
+    if (!gradient.is_absent()) popped[i]->gradients = values.Push(ToDense(body, gradient));
+  }
+
   // The next round begins when the stacks are in order.
   const Scope after_pushes = forward.body_scope().After({values.pushed()});
   forward.SetNext(counter, ops::AddV2(after_pushes, forward.InBody(counter), Int(after_pushes, 1)));
   const Scope after_pops = body.After({values.popped()});
   backward.SetNext(left, ops::Sub(after_pops, backward.InBody(left), Int(after_pops, 1)));
-  values_->Await(backward.Exit(left).op());
+  const Operation ended = backward.Exit(left).op();
+  values_->Await(ended);
+  for (const int source : popped_from_[unit]) waits_for_[source].push_back(ended);
 
   for (const Variable& v : variables) {
     Contribute(*v.forward->enter->in_edge(0), backward.Exit(v.number));

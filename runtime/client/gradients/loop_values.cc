@@ -67,6 +67,21 @@ Scope LoopValues::Guarded(const std::vector<Branch>& branches) {
       {ops::Identity(scope, branch.taken == 1 ? split.output_true : split.output_false).op()});
 }
 
+Output LoopValues::Pop(const Output& stack, const Output& like) {
+  const Scope guarded = Guarded(loops_.BranchesOf(like));
+  const Output popped = ops::StackPopV2(guarded, EnterBackward(stack), like.dtype());
+  Await(popped.op());
+  return popped;
+}
+
+Output LoopValues::Push(const Output& value) {
+  const Scope base = outer_->Outside();
+  const Output size = ScalarConst(base, DType::kInt32, -1);
+  const Output stack = ops::StackV2(base.Named("stack"), size, value.dtype());
+  Await(ops::StackPushV2(backward_.body_scope(), EnterBackward(stack), value).op());
+  return stack;
+}
+
 Output LoopValues::Popped(const Output& output) {
   const Scope base = outer_->Outside();
   const Output size = ScalarConst(base, DType::kInt32, -1);
@@ -74,10 +89,7 @@ Output LoopValues::Popped(const Output& output) {
   const Scope round = ForwardRound();
   const Output pushed = ops::StackPushV2(round, EnterForward(stack), output);
   round.AddControlDependency(pushed.op(), pushed_);
-  const Scope guarded = Guarded(loops_.BranchesOf(output));
-  const Output popped = ops::StackPopV2(guarded, EnterBackward(stack), output.dtype());
-  guarded.AddControlDependency(popped.op(), popped_);
-  return popped;
+  return Pop(stack, output);
 }
 
 Output LoopValues::Shape(const Scope& scope, const Output& output, DType dtype) {

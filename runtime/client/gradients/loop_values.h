@@ -29,6 +29,11 @@ class LoopValues final : public ForwardValues {
     return forward_.body_scope().After({forward_.InBody(counter_).op()});
   }
 
+  // In the rounds of the gradient: pops what is there for `like`, a value of the loop, where that
+  // was there in its round; pushes on a new stack, which is returned.
+  Output Pop(const Output& stack, const Output& like);
+  Output Push(const Output& value);
+
   // Run once all pushes of a round, or all pops, are done: the next round must wait for them.
   const Operation& pushed() const { return pushed_; }
   const Operation& popped() const { return popped_; }

@@ -171,6 +171,7 @@ StatusOr<std::unique_ptr<Loops>> Loops::Find(const Graph& graph) {
   TFLEET_RETURN_IF_ERROR(found->Assign(order));
   TFLEET_RETURN_IF_ERROR(found->Collect(graph));
   if (found->empty()) return found;
+  found->stacks_ = StackLinks::Find(graph);
   for (const Node* node : order) found->branches_[node] = found->BranchesInto(node);
   return found;
 }

@@ -8,6 +8,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
+#include "runtime/client/gradients/stack_links.h"
 #include "runtime/client/scope.h"
 
 namespace tensorfleet {
@@ -60,6 +61,9 @@ class Loops {
   // Where the output is there within one round of its frame, outermost branch first.
   std::vector<Branch> BranchesOf(const Output& output) const;
 
+  // The stacks between loops and those of their gradients.
+  const StackLinks& stacks() const { return stacks_; }
+
   // Tell of nodes that were added since: one that runs where `like` is, an Exit of a loop.
   void AddLike(const Node* node, const Output& like);
   void AddExit(const Node* node, Loop* loop) { frames_[node] = loop; }
@@ -71,6 +75,7 @@ class Loops {
   std::vector<Branch> BranchesInto(const Node* node) const;
 
   std::vector<std::unique_ptr<Loop>> loops_;
+  StackLinks stacks_;
   absl::flat_hash_map<const Node*, Loop*> frames_;   // of nodes inside loops
   absl::flat_hash_map<const Node*, Loop*> entered_;  // of Enters
   absl::flat_hash_set<const Node*> machinery_;       // Merge, Switch, ... of loop variables

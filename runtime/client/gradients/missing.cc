@@ -7,7 +7,8 @@ void RegisterMissingGradients(GradientRegistry& registry) {
   registry.AddMissing("_FusedMatMul", "only graph optimisers make this op; differentiate MatMul");
   registry.AddMissing("RemoteCall", "it is not supported; give a function's ops their devices");
   for (const char* op : {"StackPushV2", "StackPopV2"}) {
-    registry.AddMissing(op, "values that pass through a stack cannot be followed");
+    registry.AddMissing(
+        op, "values are followed only through stacks that are pushed and popped in one place each");
   }
   for (const char* op : {"RefSelect", "_SwitchN"}) {
     registry.AddMissing(op, "no front-end makes this op; use Switch and Merge");

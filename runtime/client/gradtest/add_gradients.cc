@@ -1,10 +1,10 @@
 // Adds gradients to graphs that come as files: how gradtest.py gets at this library.
 //
-//   add_gradients FOLDER   for each N.pb (a GraphDef) and N.txt (its ys, then its xs, a line each)
-//   in
-//                          FOLDER, writes the graph with gradients to N.out.pb, and to N.out.txt a
-//                          word per x: the gradient's name as a dense tensor, or "-" where there is
-//                          none; or one line "error: ..."
+//   add_gradients FOLDER   for each N.pb (a GraphDef) and N.txt in FOLDER, writes the graph with
+//                          gradients to N.out.pb, and to N.out.txt a word per x: the gradient's
+//                          name as a dense tensor, or "-" where there is none; or one line
+//                          "error: ...". N.txt has the ys and the xs, a line each; a third line
+//                          "twice" asks for the gradients of the sum of the gradients
 //   add_gradients --list   a line per op: its name, and "gradient", "constant" or "missing"
 
 #include <filesystem>
@@ -35,15 +35,24 @@ StatusOr<std::string> AddTo(const std::string& stem, const std::string& out) {
   std::ifstream graph_file(stem + ".pb", std::ios::binary), names(stem + ".txt");
   tensorflow::GraphDef graph;
   if (!graph.ParseFromIstream(&graph_file)) return InvalidArgument(stem, ".pb is no GraphDef");
-  std::string ys, xs;
+  std::string ys, xs, times;
   std::getline(names, ys);
   std::getline(names, xs);
+  std::getline(names, times);
   Scope root;
   TFLEET_RETURN_IF_ERROR(root.Import(graph));
   TFLEET_ASSIGN_OR_RETURN(const std::vector<Output> from, FindAll(root, ys));
   TFLEET_ASSIGN_OR_RETURN(const std::vector<Output> to, FindAll(root, xs));
+  std::vector<Gradient> gradients = AddSymbolicGradients(root, from, to);
+  if (times == "twice") {
+    std::vector<Output> slopes;
+    for (const Gradient& gradient : gradients) {
+      if (!gradient.is_absent()) slopes.push_back(ToDense(root, gradient));
+    }
+    gradients = AddSymbolicGradients(root, slopes, to);
+  }
   std::vector<std::string> found;
-  for (const Gradient& gradient : AddSymbolicGradients(root, from, to)) {
+  for (const Gradient& gradient : gradients) {
     // An identity of its own: a gradient may be a tensor that the test feeds.
     found.push_back(gradient.is_absent()
                         ? "-"

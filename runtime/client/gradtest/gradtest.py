@@ -56,7 +56,10 @@ class Case:
                        for y in (ys if isinstance(ys, (list, tuple)) else [ys])]
             self.xs = xs
             self.forward = self.graph.as_graph_def()
-            dense = [g if g is None else tf.convert_to_tensor(g) for g in v1.gradients(self.ys, xs)]
+            slopes = v1.gradients(self.ys, xs)
+            if row.twice:
+                slopes = v1.gradients([g for g in slopes if g is not None], xs)
+            dense = [g if g is None else tf.convert_to_tensor(g) for g in slopes]
             # A gradient may be a tensor that is fed.
             self.expected = [g if g is None else tf.identity(g) for g in dense]
 
@@ -65,6 +68,7 @@ class Case:
             f.write(self.forward.SerializeToString())
         with open(stem + ".txt", "w") as f:
             f.write(" ".join(t.name for t in self.ys) + "\n" + " ".join(t.name for t in self.xs) + "\n")
+            f.write("twice\n" if self.row.twice else "")
 
     def read(self, stem: str) -> str | None:
         """An error, or None."""

@@ -28,6 +28,7 @@ class Row:
     name: str
     arguments: list[Argument]
     build: Callable[..., Any]
+    twice: bool = False  # the gradients of the sum of the gradients
     functional: bool = False  # control flow as calls of functions (If, While) rather than as Switch and Merge
 
 
@@ -350,7 +351,7 @@ def functional() -> Iterator[Row]:
         row("function of integers", lambda x: f(lambda v, i: tf.gather(v, i) ** 2)(x, tf.constant([2, 0, 2])), (3,)),
         row("function with a stateful op", lambda x: f(lambda v: tf.random.uniform([3]) * 0 + v ** 2)(x), (3,)),
         row("if in a function", lambda x, y: f(lambda v, w: choose(v, lambda: v * w, lambda: tf.sin(v)))(x, y), (3,), (3,)),
-        row("second derivative of a function", lambda x, y: v1.gradients(scaled(x, y) ** 2, x)[0] * y, (3,), (3,)),
+        row("second derivative of a function", lambda x, y: scaled(x, y) ** 2, (3,), (3,)),
     ]
     for low, high in ((0.5, 2), (-2, -0.5)):
         how = {"low": low, "high": high}
@@ -382,11 +383,20 @@ def functional() -> Iterator[Row]:
             low=0.5),
         row("case in a while", lambda x: tf.while_loop(lambda i, v: i < 4, lambda i, v: (i + 1, tf.switch_case(
             i, [lambda: v * 2, lambda: tf.sin(v), lambda: v * v])), (0, x))[1], (3,)),
+        row("second derivative of a while", lambda x, c: repeat(3, lambda v: (tf.sin(v) * c,), x),
+            (3,), (3,)),
+        row("second derivative of a while with several variables", lambda x, y, c: repeat(
+            4, lambda v, w: (tf.sin(w) * c, v + w * v), x, y), (3,), (3,), (3,)),
+        row("second derivative of a while in a while", lambda x, c: repeat(
+            3, lambda v: repeat(2, lambda u: (u * tf.sin(u) + c,), v), x), (2,), (2,)),
+        row("second derivative of an if in a while", lambda x: repeat(
+            4, lambda v: (choose(v, lambda: v * v * 0.5, lambda: v * v + 1),), x), (2,)),
         row("function in a while", lambda x, y: repeat(3, lambda v: (scaled(v, y),), x), (3,), (3,)),
         row("while in a function", lambda x, y: f(lambda v, w: repeat(3, lambda u: (tf.cos(u) * w,), v))(x, y), (3,), (3,)),
     ]
     for made in rows:
         made.functional = True
+        made.twice = made.name.startswith("second derivative of a")
         yield made
 
 
