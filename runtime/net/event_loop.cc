@@ -95,11 +95,12 @@ void EventLoop::Run() {
     const int ready = ::epoll_wait(epoll_, &event, 1, -1);
     if (ready < 0 && errno != EINTR) return;
     if (ready <= 0) continue;
-    if (event.data.u64 == 0) return;
+    const uint64_t id = event.data.u64;  // which lies unaligned there
+    if (id == 0) return;
     std::shared_ptr<Handler> handler;
     {
       MutexLock lock(&mu_);
-      const auto it = handlers_.find(event.data.u64);
+      const auto it = handlers_.find(id);
       if (it != handlers_.end()) handler = it->second;
     }
     if (handler == nullptr) continue;
