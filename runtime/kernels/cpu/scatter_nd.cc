@@ -158,24 +158,37 @@ class ScatterNd final : public Kernel {
   }
 };
 
+// What a TensorScatter changes: its first input, or a copy when others hold that too.
+struct Changed {
+  Targets targets;
+  Tensor out;
+};
+
+StatusOr<Changed> BeginTensorScatter(KernelContext& ctx) {
+  const Tensor& indices = ctx.input(1);
+  const Tensor& updates = ctx.input(2);
+  if (ctx.input(0).num_elements() == 0 && indices.num_elements() > 0 &&
+      updates.num_elements() > 0) {
+    return InvalidArgument("Indices and updates specified for empty output shape");
+  }
+  Changed changed;
+  TFLEET_ASSIGN_OR_RETURN(changed.targets, FindTargets(ctx.input(0).shape(), indices, updates));
+  changed.out = ctx.TakeInput(0);
+  if (!changed.out.buffer_is_unique()) {
+    TFLEET_ASSIGN_OR_RETURN(changed.out, changed.out.Clone());
+  }
+  return changed;
+}
+
 enum class Change { kUpdate, kAdd, kSubtract };
 
 template <Change kChange>
 class TensorScatter final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override {
-    const Tensor& indices = ctx.input(1);
+    TFLEET_ASSIGN_OR_RETURN(Changed changed, BeginTensorScatter(ctx));
+    auto& [targets, out] = changed;
     const Tensor& updates = ctx.input(2);
-    if (ctx.input(0).num_elements() == 0 && indices.num_elements() > 0 &&
-        updates.num_elements() > 0) {
-      return InvalidArgument("Indices and updates specified for empty output shape");
-    }
-    TFLEET_ASSIGN_OR_RETURN(const Targets targets,
-                            FindTargets(ctx.input(0).shape(), indices, updates));
-    Tensor out = ctx.TakeInput(0);
-    if (!out.buffer_is_unique()) {
-      TFLEET_ASSIGN_OR_RETURN(out, out.Clone());
-    }
     if (kChange == Change::kUpdate) {
       for (size_t i = 0; i < targets.slices.size(); ++i) {
         CopyElements(out.dtype(), MutableElementAt(out, targets.slices[i] * targets.slice_elements),
@@ -207,18 +220,9 @@ template <typename T, typename Wins>
 class TensorScatterChoice final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override {
-    const Tensor& indices = ctx.input(1);
+    TFLEET_ASSIGN_OR_RETURN(Changed changed, BeginTensorScatter(ctx));
+    auto& [targets, out] = changed;
     const Tensor& updates = ctx.input(2);
-    if (ctx.input(0).num_elements() == 0 && indices.num_elements() > 0 &&
-        updates.num_elements() > 0) {
-      return InvalidArgument("Indices and updates specified for empty output shape");
-    }
-    TFLEET_ASSIGN_OR_RETURN(const Targets targets,
-                            FindTargets(ctx.input(0).shape(), indices, updates));
-    Tensor out = ctx.TakeInput(0);
-    if (!out.buffer_is_unique()) {
-      TFLEET_ASSIGN_OR_RETURN(out, out.Clone());
-    }
     const T* from = ElementsOf<T>(updates);
     T* const to = MutableElementsOf<T>(out);
     for (const int64_t slice : targets.slices) {
