@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 
-from case_tools import E, Cluster, graph, main_of, only_ours, raises, ref_variable, session, tf, v1
+from case_tools import E, Cluster, base, graph, main_of, only_ours, raises, ref_variable, session, tf, v1
 
 def case_an_error_on_one_task_ends_the_step_on_the_other():
     with Cluster({"local": 2}) as c, graph() as g:
@@ -26,7 +26,8 @@ def case_an_error_on_one_task_ends_the_step_on_the_other():
         with session(c.target("local"), g) as s:
             t0 = time.time()
             e = raises(E.InvalidArgumentError, "bad_reshape", lambda: s.run(never))
-            assert "=====" not in str(e), str(e)
+            if base.SERVER != "tensorflow":   # (whose errors list what followed from the first one, too)
+                assert "=====" not in str(e), str(e)
             assert time.time() - t0 < 5
 
 
@@ -63,6 +64,7 @@ def case_close_cancels_what_runs():
         assert not t.is_alive() and isinstance(seen[0], E.CancelledError), seen
 
 
+@only_ours("it waits for the step's deadline")
 def case_a_stopped_peer_fails_the_step():
     with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
         with tf.device("/job:ps/task:0"):
@@ -102,7 +104,7 @@ def case_a_restarted_server_is_noticed():
                 time.sleep(0.1)
 
 
-@only_ours
+@only_ours("it waits for the step's deadline")
 def case_a_step_towards_a_killed_server_fails_at_once():
     with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
         with tf.device("/job:ps/task:0"):
@@ -118,7 +120,7 @@ def case_a_step_towards_a_killed_server_fails_at_once():
             assert time.time() - killed[0] < 2, time.time() - killed[0]
 
 
-@only_ours
+@only_ours("it takes longer than a second")
 def case_the_next_step_after_a_restart_is_not_far():
     with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
         with tf.device("/job:ps/task:0"):
@@ -145,7 +147,7 @@ def case_the_next_step_after_a_restart_is_not_far():
         assert sorted(took)[2] < 1.0, took   # 0.1 s and less on a quiet machine
 
 
-@only_ours
+@only_ours("it ends without draining")
 def case_sigterm_drains_and_exits_with_zero():
     with Cluster({"local": 1}) as c, graph() as g:
         q = tf.queue.FIFOQueue(1, [tf.float32], [[]], shared_name="q")
@@ -160,7 +162,7 @@ def case_sigterm_drains_and_exits_with_zero():
         assert p.wait(15) == 0 and seen == [1.0], (p.returncode, seen)
 
 
-@only_ours
+@only_ours("it ends by the signal")
 def case_sigterm_ends_an_idle_server_at_once():
     with Cluster({"local": 1}) as c, graph() as g:
         s = session(c.target("local"), g, 5)
@@ -171,7 +173,7 @@ def case_sigterm_ends_an_idle_server_at_once():
         assert time.time() - t0 < 2, time.time() - t0
 
 
-@only_ours
+@only_ours("it ends without draining")
 def case_a_draining_server_finishes_the_steps_it_takes_part_in():
     with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
         with tf.device("/job:worker/task:0"):

@@ -11,7 +11,7 @@ Needs Python 3.11 with tensorflow-cpu==2.15.1. Prints a line per case, then 'N p
 import threading
 
 import numpy as np
-from case_tools import E, Cluster, graph, main_of, only_ours, ref_variable, session, tf, v1
+from case_tools import E, Cluster, graph, main_of, ref_variable, session, tf, v1
 
 def loops_and_branches(c, target):
     with graph() as g:
@@ -53,7 +53,6 @@ def case_a_loop_whose_body_spans_tasks():
                 assert s.run(total) == 1024.0
 
 
-@only_ours
 def case_a_variable_changed_in_a_loop_elsewhere_is_read_after_it():
     v1.disable_control_flow_v2()
     with Cluster({"local": 2}) as c, graph() as g:

@@ -57,7 +57,7 @@ def case_graphs_that_cannot_be_are_refused_at_creation():
         assert "Make sure the device specification refers to a valid device." in lost.details(), lost.details()
 
 
-@only_ours
+@only_ours("it names the op alone")
 def case_an_unknown_op_is_named_with_its_node_and_the_list_of_ops():
     with Alone() as p:
         error = refused(Code.NOT_FOUND, "'Nonsense'", lambda: p.session(node("layer/odd", "Nonsense")))
@@ -138,7 +138,7 @@ def case_callables_are_made_run_and_released():
         assert float_of(run(second).fetch[0]) == -4.0
 
 
-@only_ours   # TensorFlow's server ends itself here
+@only_ours("it ends itself here")
 def case_a_callable_with_too_few_feeds_is_refused():
     with Alone() as p:
         handle = p.session(placeholder("a"), neg("x", "a"))

@@ -85,7 +85,7 @@ def case_log_device_placement_names_every_node():
 
 # --- the server itself ----------------------------------------------------------------------------------------------
 
-@only_ours
+@only_ours("it has no metrics")
 def case_metrics_say_what_happened():
     port = base.free_ports(1)[0]
     with Cluster({"ps": 1, "worker": 1}, start=False) as c, graph() as g:
@@ -117,7 +117,7 @@ def case_metrics_say_what_happened():
         assert value['tensorfleet_queue_capacity{queue="batches",kind="FIFOQueue"}'] == 8, text
 
 
-@only_ours
+@only_ours("it has neither")
 def case_health_and_reflection_answer():
     with Cluster({"local": 1}) as c:
         with grpc.insecure_channel(c.spec["local"][0]) as channel:
@@ -131,7 +131,7 @@ def case_health_and_reflection_answer():
                 assert service in listed, listed
 
 
-@only_ours
+@only_ours("it is a Python object, not a program with files and flags")
 def case_a_server_def_says_who_the_server_is_and_what_its_sessions_want():
     port = base.free_ports(1)[0]
     definition = tensorflow_server_pb2.ServerDef(job_name="solo", task_index=0, protocol="grpc")
@@ -154,7 +154,7 @@ def case_a_server_def_says_who_the_server_is_and_what_its_sessions_want():
             raises(E.InvalidArgumentError, "GPU:0", lambda: s.run(y))
 
 
-@only_ours
+@only_ours("the flag is ours")
 def case_the_master_task_may_take_what_is_unplaced():
     with flags("--default_placement=master-task"), Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
         y = tf.identity(v1.placeholder_with_default(tf.constant(1.0), []), name="y")
@@ -163,7 +163,7 @@ def case_the_master_task_may_take_what_is_unplaced():
     assert any("y" in nodes for device, nodes in where.items() if "/job:worker/" in device), where
 
 
-@only_ours
+@only_ours("the flag is ours")
 def case_ports_may_be_mapped():
     inside, outside = base.free_ports(2)
     with Cluster({"local": 1}, start=False) as c, graph() as g:
@@ -175,7 +175,7 @@ def case_ports_may_be_mapped():
         assert "localhost:%d" % outside in c.log("local", 0)
 
 
-@only_ours
+@only_ours("its log is another")
 def case_without_a_gpu_no_gpu_is_listed():
     with Cluster({"local": 1}) as c, graph() as g:
         with session(c.target("local"), g) as s:

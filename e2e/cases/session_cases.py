@@ -47,6 +47,14 @@ def case_callables_keep_the_order_of_feeds_and_fetches():
         with session(c.target("local"), g) as s:
             f = s.make_callable([prod, diff], [y, x])
             assert f(2.0, 5.0) == [10.0, 3.0]
+
+
+@only_ours("it cannot parse its own answer then")
+def case_a_callable_may_fetch_a_tensor_twice():
+    with Cluster({"local": 1}) as c, graph() as g:
+        x, y = v1.placeholder(tf.float32, [], name="x"), v1.placeholder(tf.float32, [], name="y")
+        diff, prod = x - y, x * y
+        with session(c.target("local"), g) as s:
             options = config_pb2.CallableOptions(feed=["y:0", "x:0"], fetch=[prod.name, diff.name, prod.name])
             f = s._make_callable_from_options(options)
             for i in range(5):
@@ -57,7 +65,6 @@ def case_callables_keep_the_order_of_feeds_and_fetches():
 
 # --- state ----------------------------------------------------------------------------------------------------------
 
-@only_ours
 def case_containers_are_cleared_one_by_one():
     with Cluster({"local": 1}) as c, graph() as g:
         with tf.compat.v1.container("kept") if hasattr(tf.compat.v1, "container") else g.container("kept"):
@@ -190,7 +197,7 @@ def _nothing(s):
     return pywrap_tf_session.TF_SessionRun_wrapper(s._session, None, {}, [], [], None)
 
 
-@only_ours
+@only_ours("it puts what is unplaced on the task that is asked")
 def case_what_is_unplaced_goes_to_task_0_of_the_first_job():
     with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
         y = tf.identity(v1.placeholder_with_default(tf.constant(1.0), []), name="y")

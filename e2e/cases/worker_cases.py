@@ -6,7 +6,7 @@
 
 Needs protoc and the packages of requirements-test.txt. Prints a line per case, then 'N passed, N failed'.
 """
-from case_tools import main_of
+from case_tools import main_of, only_ours, tf
 from wire import Alone, Code, constant, float_of, graph_of, message, neg, node, parsed, refused, scalar, wait_for
 
 CPU = "/job:local/replica:0/task:0/device:CPU:0"
@@ -72,8 +72,20 @@ def case_a_tensor_may_be_asked_for_before_its_step_begins():
         early = p.start("WorkerService", "RecvTensor", request)
         p.worker("RunGraph", graph_handle=graph, step_id=81)
         assert float_of(early.result().tensor) == 5.0
-        again = p.start("WorkerService", "RecvTensor", request)     # each value is given once
-        refused(Code.ABORTED, "", ended_by_cleanup(p, again, 81).result)
+
+
+LEFT_WAITING = "its clean-up leaves those waiting who came when no graph ran in the step"
+
+
+@only_ours(LEFT_WAITING)
+def case_a_value_is_given_once():
+    with Alone() as p:
+        i = incarnation_of(p)
+        graph = register(p, constant("c", 5.0, device=CPU), transfer("Send", "t", i, "c"))
+        p.worker("RunGraph", graph_handle=graph, step_id=82)
+        assert float_of(fetch(p, "t", i, 82).tensor) == 5.0
+        again = p.start("WorkerService", "RecvTensor", message("RecvTensorRequest")(rendezvous_key=key("t", i), step_id=82))
+        refused(Code.ABORTED, "", ended_by_cleanup(p, again, 82).result)
 
 
 def case_graphs_that_a_worker_cannot_run_are_refused():
@@ -180,6 +192,7 @@ def case_a_failed_step_ends_those_who_wait_for_its_tensors():
         refused(Code.INVALID_ARGUMENT, "Input to reshape", waiting.result)
 
 
+@only_ours(LEFT_WAITING)
 def case_cleaning_up_ends_those_who_still_wait():
     with Alone() as p:
         i = incarnation_of(p)
@@ -219,6 +232,11 @@ def case_the_smaller_methods():
         assert [s.graph_key for s in first] == [3, 4] and first[0].next_step_id and again[0].next_step_id == first[0].next_step_id, (first, again)
 
 
+def bytes_of(tensor):
+    """The content of a tensor, in whichever form it came."""
+    return tf.make_ndarray(tf.compat.v1.TensorProto.FromString(tensor.SerializeToString())).tobytes()
+
+
 def case_every_dtype_is_stored_and_moved():
     """What few kernels compute on passes through as it came."""
     sizes = {"DT_FLOAT": 4, "DT_DOUBLE": 8, "DT_INT32": 4, "DT_UINT8": 1, "DT_INT16": 2, "DT_INT8": 1, "DT_COMPLEX64": 8,
@@ -238,8 +256,10 @@ def case_every_dtype_is_stored_and_moved():
         response = p.worker("RunGraph", graph_handle=register(p, *nodes), step_id=1, recv_key=keys)
         sent = {n.name: n.attr["value"].tensor for n in nodes if n.op == "Const"}
         assert len(response.recv) == len(sizes)
-        for dtype, got in zip(sizes, response.recv):
-            assert got.tensor.tensor_content == sent[dtype].tensor_content and got.tensor.dtype == sent[dtype].dtype, dtype
+        received = {r.name: r.tensor for r in response.recv}    # in any order
+        for dtype in sizes:
+            got = received[key(dtype, i)]
+            assert got.dtype == sent[dtype].dtype and bytes_of(got) == sent[dtype].tensor_content, dtype
 
 
 if __name__ == "__main__":
