@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/base/mutex.h"
-#include "runtime/kernels/cpu/all.h"
+#include "runtime/kernels/cpu/core.h"
 #include "runtime/ops/all.h"
 #include "runtime/rpc/server.h"
 
@@ -20,7 +20,7 @@ StatusOr<std::unique_ptr<Server>> StartServer(
   options.job = "ps";
   options.bind = "localhost:0";
   options.ops = &BuiltinOps();
-  options.kernels = &CpuKernels();
+  options.kernels = &CoreCpuKernels();
   options.compute_threads = 1;
   options.on_drain = std::move(on_drain);
   return Server::Start(std::move(options));

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "runtime/base/mutex.h"
-#include "runtime/kernels/cpu/all.h"
+#include "runtime/kernels/cpu/core.h"
 #include "runtime/kernels/rendezvous.h"
 #include "runtime/ops/all.h"
 #include "runtime/rpc/channels.h"
@@ -39,7 +39,7 @@ StatusOr<std::unique_ptr<Server>> StartServer(int other_port = 2) {
   options.job = "ps";
   options.bind = "localhost:0";
   options.ops = &BuiltinOps();
-  options.kernels = &CpuKernels();
+  options.kernels = &CoreCpuKernels();
   options.compute_threads = 1;
   return Server::Start(std::move(options));
 }

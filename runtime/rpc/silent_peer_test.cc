@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "proto/master.pb.h"
-#include "runtime/kernels/cpu/all.h"
+#include "runtime/kernels/cpu/core.h"
 #include "runtime/kernels/rendezvous.h"
 #include "runtime/ops/all.h"
 #include "runtime/rpc/channels.h"
@@ -33,7 +33,7 @@ std::unique_ptr<Server> StartServer(int task, int other_port) {
   options.task = task;
   options.bind = "localhost:0";
   options.ops = &BuiltinOps();
-  options.kernels = &CpuKernels();
+  options.kernels = &CoreCpuKernels();
   options.compute_threads = 1;
   options.peer_silence = kSilence;
   options.peer_answer = kAnswer;

@@ -6,7 +6,7 @@
 
 #include <thread>
 
-#include "runtime/kernels/cpu/all.h"
+#include "runtime/kernels/cpu/core.h"
 #include "runtime/ops/all.h"
 
 namespace tensorfleet {
@@ -26,7 +26,7 @@ constexpr char kNegOfPlaceholder[] = R"(
 
 class LocalSessionTest : public ::testing::Test {
  protected:
-  LocalSessionTest() : session_(LocalSession::Make(&BuiltinOps(), &CpuKernels()).value()) {}
+  LocalSessionTest() : session_(LocalSession::Make(&BuiltinOps(), &CoreCpuKernels()).value()) {}
 
   StatusOr<std::vector<float>> Run(std::vector<NamedTensor> feeds, std::vector<std::string> fetches,
                                    std::vector<std::string> targets = {}) {

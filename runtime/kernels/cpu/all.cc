@@ -1,11 +1,12 @@
 #include "runtime/kernels/cpu/all.h"
 
+#include "runtime/kernels/cpu/core.h"
 #include "runtime/kernels/cpu/families.h"
 
 namespace tensorfleet {
 
 void RegisterCpuKernels(KernelRegistry& kernels) {
-  cpu::RegisterAccumulatorKernels(kernels);
+  RegisterCoreCpuKernels(kernels);
   cpu::RegisterActivationGradKernels(kernels);
   cpu::RegisterAddNKernels(kernels);
   cpu::RegisterArgExtremeKernels(kernels);
@@ -26,8 +27,6 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);
   cpu::RegisterComplexUnaryKernels(kernels);
-  cpu::RegisterConstantKernels(kernels);
-  cpu::RegisterControlFlowKernels(kernels);
   cpu::RegisterConvGradKernels(kernels);
   cpu::RegisterConvKernels(kernels);
   cpu::RegisterCrossEntropyKernels(kernels);
@@ -37,12 +36,9 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterExtremeKernels(kernels);
   cpu::RegisterFileKernels(kernels);
   cpu::RegisterFillKernels(kernels);
-  cpu::RegisterFunctionalKernels(kernels);
   cpu::RegisterFusedMatMulKernels(kernels);
   cpu::RegisterGatherKernels(kernels);
-  cpu::RegisterIdentityKernels(kernels);
   cpu::RegisterJoinKernels(kernels);
-  cpu::RegisterLoggingKernels(kernels);
   cpu::RegisterLrnKernels(kernels);
   cpu::RegisterMatMulKernels(kernels);
   cpu::RegisterMathBinaryKernels(kernels);
@@ -54,11 +50,8 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterQrKernels(kernels);
   cpu::RegisterLinearAlgebraKernels(kernels);
   cpu::RegisterSearchKernels(kernels);
-  cpu::RegisterQueueKernels(kernels);
   cpu::RegisterRandomKernels(kernels);
-  cpu::RegisterRefVariableKernels(kernels);
   cpu::RegisterResourceGatherKernels(kernels);
-  cpu::RegisterResourceVariableKernels(kernels);
   cpu::RegisterScanKernels(kernels);
   cpu::RegisterScatterNdKernels(kernels);
   cpu::RegisterScatterVariableKernels(kernels);
@@ -66,7 +59,6 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSelectKernels(kernels);
   cpu::RegisterSequenceKernels(kernels);
   cpu::RegisterShapeKernels(kernels);
-  cpu::RegisterSimpleUnaryKernels(kernels);
   cpu::RegisterSliceKernels(kernels);
   cpu::RegisterSoftmaxKernels(kernels);
   cpu::RegisterSpaceKernels(kernels);
@@ -75,7 +67,6 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSparseSegmentKernels(kernels);
   cpu::RegisterSparseToDenseKernels(kernels);
   cpu::RegisterSplitKernels(kernels);
-  cpu::RegisterStackKernels(kernels);
   cpu::RegisterStatelessRandomKernels(kernels);
   cpu::RegisterStridedSliceAssignKernels(kernels);
   cpu::RegisterStringConvertKernels(kernels);
@@ -89,11 +80,9 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterTensorListConvertKernels(kernels);
   cpu::RegisterTensorListItemKernels(kernels);
   cpu::RegisterTopKKernels(kernels);
-  cpu::RegisterTransferKernels(kernels);
   cpu::RegisterTransposeKernels(kernels);
   cpu::RegisterUniqueKernels(kernels);
   cpu::RegisterWhereKernels(kernels);
-  cpu::RegisterWhileKernels(kernels);
 }
 
 const KernelRegistry& CpuKernels() {

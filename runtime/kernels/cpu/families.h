@@ -1,5 +1,5 @@
-// The families of kernels that all.cc puts together, one line each.
-// Included by all.cc alone: a new line here must not compile every family again.
+// The families of kernels that core.cc and all.cc put together, one line each.
+// Included by these alone: a new line here must not compile every family again.
 #pragma once
 
 namespace tensorfleet {
