@@ -7,6 +7,7 @@
 Needs protoc and the packages of requirements-test.txt. Prints a line per case, then 'N passed, N failed'.
 """
 from case_tools import main_of, only_ours, tf
+from tensorflow.core.framework import tensor_pb2
 from wire import Alone, Code, constant, float_of, graph_of, message, neg, node, parsed, refused, scalar, wait_for
 
 CPU = "/job:local/replica:0/task:0/device:CPU:0"
@@ -234,7 +235,7 @@ def case_the_smaller_methods():
 
 def bytes_of(tensor):
     """The content of a tensor, in whichever form it came."""
-    return tf.make_ndarray(tf.compat.v1.TensorProto.FromString(tensor.SerializeToString())).tobytes()
+    return tf.make_ndarray(tensor_pb2.TensorProto.FromString(tensor.SerializeToString())).tobytes()
 
 
 def case_every_dtype_is_stored_and_moved():

@@ -124,6 +124,7 @@ class TensorStreamTest : public ::testing::Test {
     OpenStreamResponse response;
     response.set_port(server_->port());
     response.set_token(server_->token());
+    MutexLock lock(&mu_);
     where_ = response;
   }
   ~TensorStreamTest() override {
