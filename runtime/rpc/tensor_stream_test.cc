@@ -300,7 +300,10 @@ TEST_F(TensorStreamTest, AServerThatHangsUpIsUnavailableAndFoundAgain) {
 }
 
 TEST_F(TensorStreamTest, AServerWithoutStreamsIsNotAskedEachTime) {
-  where_ = Unimplemented("unknown service");
+  {
+    MutexLock lock(&mu_);
+    where_ = Unimplemented("unknown service");
+  }
   const auto client = Client();
   EXPECT_EQ(StreamOf(client.get()), nullptr);
   EXPECT_EQ(StreamOf(client.get()), nullptr);
@@ -316,7 +319,10 @@ TEST_F(TensorStreamTest, AClosedPortMeansNoStream) {
 }
 
 TEST_F(TensorStreamTest, AnotherServersTokenIsRefused) {
-  where_->set_token(std::string(kStreamTokenBytes, 'x'));
+  {
+    MutexLock lock(&mu_);
+    where_->set_token(std::string(kStreamTokenBytes, 'x'));
+  }
   const auto client = Client();
   EXPECT_EQ(StreamOf(client.get()), nullptr);
 }
