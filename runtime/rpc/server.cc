@@ -178,7 +178,8 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
         TensorStreamServer::Start(streams, s.worker.get(), HostOf(address), options.tensor_port);
     if (!tensor_streams.ok()) {
       Drain(queue.get());
-      return Prefixed(absl::StrCat("the port for tensors, ", options.tensor_port, ": "),
+      return Prefixed(absl::StrCat("no port for tensors (", options.tensor_port,
+                                   ") at the host of ", address, ": "),
                       tensor_streams.status());
     }
     s.tensor_streams = *std::move(tensor_streams);

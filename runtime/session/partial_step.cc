@@ -175,13 +175,13 @@ void MasterSession::RunPartial(const CallOptions& call, RunStepArgs* args, RunSt
           }
           out->has_metadata = run->is_last;
           const bool is_over = run->is_last || !merged.ok();
+          if (is_over) {  // before the caller hears of it and may come again
+            MutexLock lock(&self->mu_);
+            self->partial_.erase(partial_handle);
+          }
           run->done(std::move(merged));
           if (is_over) {
             if (p->session_token >= 0) self->closing_.TryDeregister(p->session_token);
-            {
-              MutexLock lock(&self->mu_);
-              self->partial_.erase(partial_handle);
-            }
             for (const CompiledStep::Part& part : p->step->parts()) {
               part.task->worker->CleanupGraph({}, p->step_id, [](Status) {});
             }
