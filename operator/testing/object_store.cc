@@ -86,9 +86,20 @@ ObjectStore::Result<Json> ObjectStore::Create(const Collection& in, const std::s
   meta["managedFields"] = Json::array({{{"manager", "fake"}, {"operation", "Update"}}});
   if (HasStatusSubresource(in)) object.erase("status");
   if (in.plural == "pods") object["status"] = {{"phase", "Pending"}};
+  uids_.insert(MetaString(object, "uid"));
   objects_[key] = object;
   Append("ADDED", key, object, nullptr);
+  // A controller that has not heard of its owner's end yet makes dependents after it.
+  if (collect_garbage_ && IsOrphan(object)) Erase(key);
   return {std::move(object), {}};
+}
+
+bool ObjectStore::IsOrphan(const Json& object) const {
+  const Json owners = object["metadata"].value("ownerReferences", Json::array());
+  for (const Json& owner : owners) {
+    if (uids_.contains(owner.value("uid", ""))) return false;
+  }
+  return !owners.empty();
 }
 
 ObjectStore::Result<Json> ObjectStore::Get(const Collection& in, const std::string& ns,
@@ -148,8 +159,9 @@ void ObjectStore::Erase(const Key& key) {
   objects_.erase(it);
   object["metadata"]["resourceVersion"] = absl::StrCat(++version_);
   Append("DELETED", key, object, object);
-  if (!collect_garbage_) return;
   const std::string uid = MetaString(object, "uid");
+  uids_.erase(uid);
+  if (!collect_garbage_) return;
   std::vector<Key> dependents;
   for (const auto& [other, value] : objects_) {
     for (const Json& owner : value["metadata"].value("ownerReferences", Json::array())) {

@@ -9,6 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -107,6 +108,8 @@ class ObjectStore {
   void Append(const std::string& type, const Key& key, const Json& object, const Json& old)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Erase(const Key& key) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Whether it has owners, none of which exists.
+  bool IsOrphan(const Json& object) const ABSL_SHARED_LOCKS_REQUIRED(mu_);
 
   const bool collect_garbage_;
   mutable Mutex mu_;
@@ -116,6 +119,7 @@ class ObjectStore {
   int64_t next_uid_ ABSL_GUARDED_BY(mu_) = 1;
   int64_t wakes_ ABSL_GUARDED_BY(mu_) = 0;
   std::map<Key, Json> objects_ ABSL_GUARDED_BY(mu_);
+  std::set<std::string> uids_ ABSL_GUARDED_BY(mu_);  // of objects_
   std::deque<Event> history_ ABSL_GUARDED_BY(mu_);
 };
 
