@@ -16,6 +16,9 @@ class DirectValues final : public ForwardValues {
   Output Shape(const Scope& scope, const Output& output, DType dtype) override {
     return ShapeTensor(scope, output, dtype);
   }
+  Output Measured(const Scope& scope, const Output& output, Measure measure) override {
+    return measure(scope, output);
+  }
   Scope Outside() const override { return outside_; }
 
  private:

@@ -57,7 +57,8 @@ struct GradientOptions {
 
 // The gradients of the sum of `ys` with respect to each of `xs`, in their order; absent where no y
 // depends on the x through differentiable ops. An x may be a resource variable's handle: its
-// gradient is then that of the variable's value. `grad_ys` (empty, or one per y) weighs the
+// gradient is then that of the variable's value. An x may be a list of tensors, as may what
+// is on the way: its gradient is a list as long. `grad_ys` (empty, or one per y) weighs the
 // elements of the ys; an absent one stands for ones, and a complex y must have one. The ops go
 // under "gradients/" in `scope`, with TensorFlow's names. Dataflow loops and conditionals (Switch,
 // Merge, Enter, Exit) are differentiated too. Calls of functions (PartitionedCall, If, Case, While)

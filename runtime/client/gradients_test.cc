@@ -153,16 +153,38 @@ TEST(Gradients, ThatAreNotThereAreRefusedByName) {
   EXPECT_THAT(std::string(root.status().message()), HasSubstr("LRNGrad (node 'normalized')"));
 }
 
-TEST(Gradients, AreNotLostInListsOfTensors) {
+TEST(Gradients, AreNotLostInListsOfTensorsThatHaveNone) {
   Scope root;
-  const Output x = Const(root, 3.0f), shape = Const(root, Tensor::Vector<int32_t>({}));
-  const Output list = ops::TensorListPushBack(
-      root.Named("pushed"),
-      ops::EmptyTensorList(root, shape, ScalarConst(root, DType::kInt32, -1), DType::kFloat), x);
-  const Output y = ops::TensorListPopBack(root.Named("popped"), list, shape, DType::kFloat).tensor;
-  AddSymbolicGradients(root, {y}, {x});
+  const Output x = Const(root, Tensor::Vector<float>({3, 4}));
+  const Output shape = Const(root, Tensor::Vector<int32_t>({}));
+  const Output list = ops::TensorListFromTensor(root, x, shape);
+  const Output both = ops::TensorListConcatLists(root.Named("joined"), list, list, DType::kFloat);
+  AddSymbolicGradients(root, {ops::TensorListStack(root, both, shape, DType::kFloat)}, {x});
   EXPECT_EQ(root.status().code(), absl::StatusCode::kUnimplemented);
-  EXPECT_THAT(std::string(root.status().message()), HasSubstr("TensorListPopBack (node 'popped')"));
+  EXPECT_THAT(std::string(root.status().message()),
+              HasSubstr("TensorListConcatLists (node 'joined')"));
+}
+
+TEST(Gradients, OfAListOfTensorsAreAList) {
+  Scope root;
+  const Output x = Const(root, Tensor::Vector<float>({3, 4, 5}));
+  const Output shape = Const(root, Tensor::Vector<int32_t>({}));
+  const Output list = ops::TensorListFromTensor(root, x, shape);
+  const Output second =
+      ops::TensorListGetItem(root, list, ScalarConst(root, DType::kInt32, 1), shape, DType::kFloat);
+  const Gradient g = AddSymbolicGradients(root, {ops::Square(root, second)}, {list})[0];
+  const Output rows = ops::TensorListStack(root, g.dense(), shape, DType::kFloat);
+  EXPECT_EQ(Fetched(root, rows), "float [3]: 0 8 0");
+}
+
+TEST(Gradients, OfAListOfTheRowsOfAScalarAreRefused) {
+  Scope root;
+  const Output x = Const(root, 3.0f), any = ScalarConst(root, DType::kInt32, -1);
+  const Output list = ops::TensorListFromTensor(root.Named("rows"), x, any);
+  AddSymbolicGradients(root, {ops::TensorListStack(root, list, any, DType::kFloat)}, {x});
+  EXPECT_EQ(root.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(root.status().message()),
+              HasSubstr("TensorListFromTensor (node 'rows') wants a tensor with rows"));
 }
 
 TEST(Gradients, RefuseWhatHasNone) {

@@ -16,9 +16,8 @@ namespace tensorfleet {
 // the other, dense when there are both.
 Gradient SumOfGradients(const Scope& scope, absl::Span<const Gradient> parts);
 
-// Types that gradients flow through: a variable's handle stands for its value. Through variants,
-// such as lists of tensors, they would, were there gradients of their ops: so these are found
-// missing.
+// Types that gradients flow through: a variable's handle stands for its value, a variant for the
+// tensors that it holds. The gradient of a variant is one of its kind.
 bool CarriesGradient(DType type);
 
 class GradientBuilder {

@@ -42,6 +42,14 @@ Term GradientContext::ShapeOfY(int i, DType dtype) const {
   return {scope_, values_->Shape(scope_, Output(node_, i), dtype)};
 }
 
+Term GradientContext::MeasuredX(int i, Measure measure) const {
+  return {scope_, values_->Measured(scope_, Input(i), measure)};
+}
+
+Term GradientContext::MeasuredY(int i, Measure measure) const {
+  return {scope_, values_->Measured(scope_, Output(node_, i), measure)};
+}
+
 std::optional<std::vector<int64_t>> GradientContext::ConstantX(int i) const {
   return ConstantIntegers(Input(i));
 }

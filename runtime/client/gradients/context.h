@@ -12,6 +12,9 @@
 
 namespace tensorfleet {
 
+// Adds one op that says something small of a value, for example how long a list is.
+using Measure = Output (*)(const Scope& scope, const Output& value);
+
 // Gives the place where gradients are built the values of the graph that is differentiated.
 class ForwardValues {
  public:
@@ -20,6 +23,9 @@ class ForwardValues {
   virtual Output Value(const Scope& scope, const Output& output) = 0;
   // The shape of `output` as a vector of int32 or int64; a constant when it is known.
   virtual Output Shape(const Scope& scope, const Output& output, DType dtype) = 0;
+  // What `measure` says of `output`. It is taken where the value is, so that a loop keeps this for
+  // its gradient and not the value.
+  virtual Output Measured(const Scope& scope, const Output& output, Measure measure) = 0;
 
   // For loops inside the one whose values these are; none at the top. `value`, an output outside of
   // all loops, as it is inside the loop and inside that of its gradient.
@@ -63,6 +69,9 @@ class GradientContext {
   PartialShape StaticShapeOfY(int i) const;
   Term ShapeOfX(int i, DType dtype = DType::kInt32) const;
   Term ShapeOfY(int i, DType dtype = DType::kInt32) const;
+  // What `measure` says of the value of input or output `i`.
+  Term MeasuredX(int i, Measure measure) const;
+  Term MeasuredY(int i, Measure measure) const;
   // The elements of an integer input that is a constant.
   std::optional<std::vector<int64_t>> ConstantX(int i) const;
 

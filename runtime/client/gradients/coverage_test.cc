@@ -10,7 +10,8 @@ namespace {
 
 bool MayCarryGradient(const OpSchema& schema, const ArgSpec& arg) {
   const auto carries = [](DType type) {
-    return IsFloating(type) || IsComplex(type) || BaseType(type) == DType::kResource;
+    return IsFloating(type) || IsComplex(type) || BaseType(type) == DType::kResource ||
+           type == DType::kVariant;
   };
   if (!arg.type_list_attr.empty()) return true;
   if (arg.type_attr.empty()) return carries(arg.type);

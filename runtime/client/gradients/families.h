@@ -22,11 +22,13 @@ void RegisterMissingGradients(GradientRegistry& registry);
 void RegisterNnGradients(GradientRegistry& registry);
 void RegisterNormalizationGradients(GradientRegistry& registry);
 void RegisterNormalizationGradGradients(GradientRegistry& registry);
+void RegisterOptionalGradients(GradientRegistry& registry);
 void RegisterReductionGradients(GradientRegistry& registry);
 void RegisterSegmentGradients(GradientRegistry& registry);
 void RegisterSliceGradients(GradientRegistry& registry);
 void RegisterSparseGradients(GradientRegistry& registry);
 void RegisterTensorArrayGradients(GradientRegistry& registry);
+void RegisterTensorListGradients(GradientRegistry& registry);
 void RegisterUnaryGradients(GradientRegistry& registry);
 
 }  // namespace tensorfleet

@@ -27,6 +27,7 @@ DType GradientType(const Node* enter) {
 
 // Zeros like what `like` holds, or like the value of the variable whose handle it is.
 Output ZerosFor(const Scope& scope, ForwardValues* values, const Output& like, DType type) {
+  if (type == DType::kVariant) return ops::ZerosLike(scope, values->Value(scope, like));
   const Output shape = like.dtype() == DType::kResource
                            ? ops::VariableShape(scope, values->Value(scope, like))
                            : values->Shape(scope, like, DType::kInt32);
@@ -58,13 +59,6 @@ void GradientBuilder::VisitLoop(Loop* loop) {
   bool flows = false;
   for (const Loop::Variable& v : loop->variables) {
     if (!on_path_[v.merge->id()]) continue;
-    if (BaseType(v.merge->output_type(0)) == DType::kVariant) {
-      scope_.Fail(Unimplemented("the loop '", loop->frame_name, "' hands on a variant (node '",
-                                v.merge->name(),
-                                "'), through which there are no gradients; "
-                                "keep values in a TensorArray"));
-      return;
-    }
     variables.push_back({&v, v.exit == nullptr ? Gradient() : SumFor(v.exit, 0)});
     flows |= !variables.back().gradient.is_absent();
   }
@@ -141,15 +135,23 @@ void GradientBuilder::VisitLoop(Loop* loop) {
       GradientBuilder(body, options_, &values, loops_, loop).Run(ys, seeds, xs);
   if (!scope_.status().ok()) return;
   for (size_t i = 0; i < variables.size(); ++i) {
-    const Output next = results[i].is_absent()
-                            ? ops::ZerosLike(body, backward.InBody(variables[i].number))
-                            : ToDense(body, results[i]);
+    Output next = ToDense(body, results[i]);
+    if (results[i].is_absent()) {
+      // A list may have another length before the round than after it.
+      const Output after = backward.InBody(variables[i].number);
+      const bool is_variant = after.dtype() == DType::kVariant;
+      next = ops::ZerosLike(body, is_variant ? values.Value(body, xs[i]) : after);
+    }
     backward.SetNext(variables[i].number, next);
   }
   for (size_t i = 0; i < constants.size(); ++i) {
     const Gradient& more = results[variables.size() + i];
-    const Output sum = backward.InBody(sums[i]);
-    backward.SetNext(sums[i], more.is_absent() ? sum : ops::AddV2(body, sum, ToDense(body, more)));
+    Output sum = backward.InBody(sums[i]);
+    if (!more.is_absent()) {
+      sum = sum.dtype() == DType::kVariant ? ops::AddN(body, {sum, more.dense()})
+                                           : ops::AddV2(body, sum, ToDense(body, more));
+    }
+    backward.SetNext(sums[i], sum);
   }
 
   for (size_t i = 0; i < popped.size(); ++i) {

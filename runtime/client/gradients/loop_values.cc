@@ -4,6 +4,11 @@
 #include "runtime/client/ops.h"
 
 namespace tensorfleet {
+namespace {
+
+Output ShapeOf(const Scope& scope, const Output& value) { return ops::Shape(scope, value); }
+
+}  // namespace
 
 LoopValues::LoopValues(Loops& loops, Loop* loop, LoopFrame& forward, int counter,
                        LoopFrame& backward, ForwardValues* outer)
@@ -98,14 +103,19 @@ Output LoopValues::Shape(const Scope& scope, const Output& output, DType dtype) 
   if (output.node()->IsEnter()) {
     return ops::Shape(backward_.body_scope(), Value(scope, output), {.out_type = dtype});
   }
-  // The shape is all that is kept, rather than the tensor.
-  Output& shape = shapes_[{output.node()->id(), output.index()}];
-  if (!shape.is_valid()) {
-    shape = ops::Shape(forward_.inside(), output, {.out_type = DType::kInt32});
-    if (!shape.is_valid()) return Output();
-    loops_.AddLike(shape.node(), output);
+  return CastTo(backward_.body_scope(), Measured(scope, output, ShapeOf), dtype);
+}
+
+Output LoopValues::Measured(const Scope& scope, const Output& output, Measure measure) {
+  if (!output.is_valid()) return Output();
+  if (output.node()->IsEnter()) return measure(backward_.body_scope(), Value(scope, output));
+  Output& measured = measures_[{output.node()->id(), output.index(), measure}];
+  if (!measured.is_valid()) {
+    measured = measure(forward_.inside(), output);
+    if (!measured.is_valid()) return Output();
+    loops_.AddLike(measured.node(), output);
   }
-  return CastTo(backward_.body_scope(), Value(scope, shape), dtype);
+  return Value(backward_.body_scope(), measured);
 }
 
 }  // namespace tensorfleet

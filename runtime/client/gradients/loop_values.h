@@ -2,6 +2,9 @@
 // is pushed on a stack in its round, and popped in the round that goes back over it.
 #pragma once
 
+#include <tuple>
+#include <utility>
+
 #include "absl/container/flat_hash_map.h"
 #include "runtime/client/gradients/context.h"
 #include "runtime/client/gradients/loops.h"
@@ -19,6 +22,7 @@ class LoopValues final : public ForwardValues {
 
   Output Value(const Scope& scope, const Output& output) override;
   Output Shape(const Scope& scope, const Output& output, DType dtype) override;
+  Output Measured(const Scope& scope, const Output& output, Measure measure) override;
   void Await(const Operation& op) override;
   Output EnterForward(const Output& value) override;
   Output EnterBackward(const Output& value) override;
@@ -51,7 +55,8 @@ class LoopValues final : public ForwardValues {
   ForwardValues* const outer_;
   Operation pushed_, popped_;
   absl::flat_hash_map<std::pair<int, int>, Output> values_;  // by node id and output
-  absl::flat_hash_map<std::pair<int, int>, Output> shapes_;  // shape ops of the loop itself
+  // Ops of the loop itself, by what they measure: node id and output.
+  absl::flat_hash_map<std::tuple<int, int, Measure>, Output> measures_;
 };
 
 }  // namespace tensorfleet

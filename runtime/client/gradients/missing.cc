@@ -10,6 +10,10 @@ void RegisterMissingGradients(GradientRegistry& registry) {
     registry.AddMissing(
         op, "values are followed only through stacks that are pushed and popped in one place each");
   }
+  registry.AddMissing("TensorListConcatLists",
+                      "no op takes two lists apart; stack the lists and concatenate the tensors");
+  registry.AddMissing("TensorListPushBackBatch",
+                      "no op takes the last elements off several lists; use TensorListPushBack");
   for (const char* op : {"RefSelect", "_SwitchN"}) {
     registry.AddMissing(op, "no front-end makes this op; use Switch and Merge");
   }

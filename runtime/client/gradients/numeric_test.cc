@@ -19,9 +19,9 @@ using Values = std::vector<double>;
 
 std::vector<GradientCase> AllCases() {
   std::vector<GradientCase> all;
-  for (const auto& family :
-       {UnaryCases(), BinaryCases(), LinearAlgebraCases(), MatrixCases(), ReductionCases(),
-        ArrayCases(), PickCases(), NnCases(), SegmentCases(), TensorArrayCases(), WindowCases()}) {
+  for (const auto& family : {UnaryCases(), BinaryCases(), LinearAlgebraCases(), MatrixCases(),
+                             ReductionCases(), ArrayCases(), PickCases(), NnCases(), SegmentCases(),
+                             TensorArrayCases(), TensorListCases(), WindowCases()}) {
     all.insert(all.end(), family.begin(), family.end());
   }
   return all;

@@ -49,11 +49,13 @@ void RegisterAllGradients(GradientRegistry& registry) {
   RegisterNnGradients(registry);
   RegisterNormalizationGradients(registry);
   RegisterNormalizationGradGradients(registry);
+  RegisterOptionalGradients(registry);
   RegisterReductionGradients(registry);
   RegisterSegmentGradients(registry);
   RegisterSliceGradients(registry);
   RegisterSparseGradients(registry);
   RegisterTensorArrayGradients(registry);
+  RegisterTensorListGradients(registry);
   RegisterUnaryGradients(registry);
 }
 

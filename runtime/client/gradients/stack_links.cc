@@ -22,7 +22,8 @@ StackLinks StackLinks::Find(const Graph& graph) {
     const bool is_push = node->op() == "StackPushV2";
     if (!is_push && node->op() != "StackPopV2") continue;
     const DType type = BaseType(node->output_type(0));
-    const Node* stack = IsFloating(type) || IsComplex(type) ? StackOf(node) : nullptr;
+    const bool carries = IsFloating(type) || IsComplex(type) || type == DType::kVariant;
+    const Node* stack = carries ? StackOf(node) : nullptr;
     if (stack == nullptr) continue;
     if (!users.contains(stack)) stacks.push_back(stack);
     (is_push ? users[stack].pushes : users[stack].pops).push_back(node);

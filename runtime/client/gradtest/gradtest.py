@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Differentiates every graph of graphs.py twice, by TensorFlow's front-end and by our C++ library, and compares.
+"""Differentiates every graph of graphs.py and list_graphs.py twice, by TensorFlow's front-end and by our C++ library, and compares.
 
   gradtest.py --tool build/test/add_gradients --server 'build/bin/tensorfleet server'
   gradtest.py --tool ... -k gather                  only the rows whose name contains 'gather'; without a server
@@ -26,6 +26,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "kernels", "optest"))
 from optest import started  # noqa: E402
 from graphs import Row, table  # noqa: E402
+from list_graphs import tensor_lists  # noqa: E402
 
 v1 = tf.compat.v1
 v1.disable_eager_execution()
@@ -145,7 +146,7 @@ def main() -> int:
     parser.add_argument("-k", dest="only", default="", help="only rows whose name contains this")
     options = parser.parse_args()
     failures = compare_lists(options.tool) if not options.only else []
-    cases = [Case(row) for row in table() if options.only in row.name]
+    cases = [Case(row) for row in [*table(), *tensor_lists()] if options.only in row.name]
     if not cases:
         raise SystemExit("no row is called so: %s" % options.only)
     with tempfile.TemporaryDirectory() as folder:

@@ -35,6 +35,7 @@ std::vector<GradientCase> PickCases();
 std::vector<GradientCase> NnCases();
 std::vector<GradientCase> SegmentCases();
 std::vector<GradientCase> TensorArrayCases();
+std::vector<GradientCase> TensorListCases();
 std::vector<GradientCase> WindowCases();
 
 }  // namespace tensorfleet
