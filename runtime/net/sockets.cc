@@ -5,12 +5,18 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
 #include <cstring>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "runtime/base/random_id.h"
 
 namespace tensorfleet::net {
 namespace {
@@ -59,18 +65,35 @@ int PortOf(int fd) {
                    : reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-StatusOr<int> Listen(const addrinfo& address) {
-  const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+StatusOr<int> Open(int family) {
+  const int fd = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (fd < 0) return Unavailable("socket: ", std::strerror(errno));
-  Set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
-  if (address.ai_family == AF_INET6) Set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
-  if (::bind(fd, address.ai_addr, address.ai_addrlen) == 0 && ::listen(fd, kBacklog) == 0) {
-    return fd;
-  }
+  return fd;
+}
+
+StatusOr<int> Listen(const sockaddr* address, socklen_t size) {
+  TFLEET_ASSIGN_OR_RETURN(const int fd, Open(address->sa_family));
+  if (address->sa_family != AF_UNIX) Set(fd, SOL_SOCKET, SO_REUSEADDR, 1);
+  if (address->sa_family == AF_INET6) Set(fd, IPPROTO_IPV6, IPV6_V6ONLY, 0);
+  if (::bind(fd, address, size) == 0 && ::listen(fd, kBacklog) == 0) return fd;
   const Status status = Unavailable("cannot listen: ", std::strerror(errno));
   ::close(fd);
   return status;
 }
+
+// An abstract address: no file, gone with the socket.
+struct LocalAddress {
+  explicit LocalAddress(const std::string& name) {
+    address.sun_family = AF_UNIX;
+    const size_t length = std::min(name.size(), sizeof(address.sun_path) - 1);
+    std::copy_n(name.data(), length, address.sun_path + 1);  // after a NUL
+    size = offsetof(sockaddr_un, sun_path) + 1 + length;
+  }
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
+
+  sockaddr_un address{};
+  socklen_t size = 0;
+};
 
 }  // namespace
 
@@ -78,11 +101,19 @@ StatusOr<int> StartConnect(const std::string& ip, int port) {
   AddressList list;
   TFLEET_RETURN_IF_ERROR(Resolve(ip, port, AI_NUMERICHOST, &list));
   const addrinfo& address = *list.first;
-  const int fd = ::socket(address.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (fd < 0) return Unavailable("socket: ", std::strerror(errno));
+  TFLEET_ASSIGN_OR_RETURN(const int fd, Open(address.ai_family));
   SetOptions(fd);
   if (::connect(fd, address.ai_addr, address.ai_addrlen) == 0 || errno == EINPROGRESS) return fd;
   const Status status = Unavailable(ip, ":", port, ": ", std::strerror(errno));
+  ::close(fd);
+  return status;
+}
+
+StatusOr<int> ConnectLocally(const std::string& name) {
+  const LocalAddress address(name);
+  TFLEET_ASSIGN_OR_RETURN(const int fd, Open(AF_UNIX));
+  if (::connect(fd, address.get(), address.size) == 0) return fd;
+  const Status status = Unavailable("@", name, ": ", std::strerror(errno));
   ::close(fd);
   return status;
 }
@@ -94,16 +125,30 @@ StatusOr<std::shared_ptr<Listener>> Listener::Start(EventLoop* loop, TimerQueue*
   TFLEET_RETURN_IF_ERROR(Resolve(host, port, AI_PASSIVE, &list));
   StatusOr<int> fd = Unavailable("no address");
   for (const addrinfo* it = list.first; it != nullptr && !fd.ok(); it = it->ai_next) {
-    fd = Listen(*it);
+    fd = Listen(it->ai_addr, it->ai_addrlen);
   }
   // A machine without IPv6 has all its interfaces under the other name.
   if (!fd.ok() && host == "::") return Start(loop, timers, "0.0.0.0", port, on_connection);
   TFLEET_RETURN_IF_ERROR(fd.status());
-  std::shared_ptr<Listener> listener(
-      new Listener(loop, timers, *fd, PortOf(*fd), std::move(on_connection)));
+  return Started(std::shared_ptr<Listener>(
+      new Listener(loop, timers, *fd, PortOf(*fd), "", std::move(on_connection))));
+}
+
+StatusOr<std::shared_ptr<Listener>> Listener::StartLocally(EventLoop* loop, TimerQueue* timers,
+                                                           OnConnection on_connection) {
+  const std::string name =
+      absl::StrCat("tensorfleet-", absl::Hex(RandomNonZero64(), absl::kZeroPad16),
+                   absl::Hex(RandomNonZero64(), absl::kZeroPad16));
+  const LocalAddress address(name);
+  TFLEET_ASSIGN_OR_RETURN(const int fd, Listen(address.get(), address.size));
+  return Started(
+      std::shared_ptr<Listener>(new Listener(loop, timers, fd, 0, name, std::move(on_connection))));
+}
+
+StatusOr<std::shared_ptr<Listener>> Listener::Started(std::shared_ptr<Listener> listener) {
   {
     MutexLock lock(&listener->mu_);
-    TFLEET_ASSIGN_OR_RETURN(listener->registration_, loop->Add(*fd, listener));
+    TFLEET_ASSIGN_OR_RETURN(listener->registration_, listener->loop_->Add(listener->fd_, listener));
   }
   listener->Arm();
   return listener;
@@ -128,7 +173,7 @@ void Listener::OnReady(uint32_t) {
   while (true) {
     const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd >= 0) {
-      SetOptions(fd);
+      if (name_.empty()) SetOptions(fd);
       on_connection_(fd);
     } else if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
       timers_->RunAfter(kAcceptPause, [self = shared_from_this()] { self->Arm(); });

@@ -40,6 +40,29 @@ TEST(Sockets, AListenerIsReachedAtThePortThatItNames) {
   }
 }
 
+TEST(Sockets, AListenerWithANameIsReachedByItOnThisMachine) {
+  TimerQueue timers;
+  const auto loop = *EventLoop::Start(1, nullptr);
+  Notification accepted;
+  const auto listener = *Listener::StartLocally(loop.get(), &timers, [&](int fd) {
+    ::close(fd);
+    accepted.Notify();
+  });
+  EXPECT_NE(listener->name(), "");
+  const StatusOr<int> fd = ConnectLocally(listener->name());
+  ASSERT_TRUE(fd.ok()) << fd.status();
+  EXPECT_TRUE(accepted.WaitFor(kTimeout));
+  ::close(*fd);
+  listener->Close();
+  EXPECT_EQ(ConnectLocally(listener->name()).status().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(Sockets, NamesThatNobodyListensByAreUnavailable) {
+  for (const std::string& name : {std::string("nobody"), std::string(500, 'x'), std::string()}) {
+    EXPECT_EQ(ConnectLocally(name).status().code(), absl::StatusCode::kUnavailable) << name;
+  }
+}
+
 TEST(Sockets, ATakenPortIsUnavailable) {
   Listening listening("127.0.0.1");
   const auto second = Listener::Start(listening.loop.get(), &listening.timers, "127.0.0.1",

@@ -121,7 +121,7 @@ void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& 
     return;
   }
   streams_->WithStream([this, options, &args, result, done = std::move(done)](
-                           const std::shared_ptr<TensorStream>& stream) mutable {
+                           const std::shared_ptr<ClientStream>& stream) mutable {
     if (stream == nullptr) {
       RecvTensorByGrpc(options, args, result, std::move(done));
     } else {

@@ -11,21 +11,15 @@
 
 #include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
+#include "runtime/rpc/client_stream.h"
 #include "runtime/rpc/peer_channel.h"
 #include "runtime/rpc/tensor_stream.h"
-#include "runtime/session/worker_interface.h"
+
+namespace tensorfleet {
+class OpenStreamResponse;
+}
 
 namespace tensorfleet::rpc {
-
-// A connection on which the server has said Hello.
-class TensorStream {
- public:
-  virtual ~TensorStream() = default;
-  // As WorkerInterface::RecvTensor, but for the options' timeout. Unavailable when the connection
-  // breaks.
-  virtual void RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
-                          RecvTensorResult* result, WorkerInterface::Done done) = 0;
-};
 
 class TensorStreamClient : public std::enable_shared_from_this<TensorStreamClient> {
  public:
@@ -35,21 +29,20 @@ class TensorStreamClient : public std::enable_shared_from_this<TensorStreamClien
                      std::shared_ptr<PeerChannel> peer, grpc::CompletionQueue* queue,
                      std::string name);
 
-  // Calls `use` with an open stream, as soon as there is one, or with null when the server has none
-  // that can be reached, which is asked again only a while later.
-  void WithStream(std::function<void(std::shared_ptr<TensorStream>)> use);
+  // Calls `use` with a stream on which the server has said Hello, as soon as there is one, or with
+  // null when the server has none that can be reached, which is asked again only a while later.
+  void WithStream(std::function<void(std::shared_ptr<ClientStream>)> use);
   // What is under way fails with Unavailable, and there will be no more streams.
   void Close();
 
  private:
   using Clock = std::chrono::steady_clock;
-  class Stream;
   void Begin();
-  void Opened(const Status& status, const std::string& ip, int port, const std::string& token);
-  void Greeted(const std::shared_ptr<Stream>& stream);
-  void Lost(const Stream* stream, const Status& why);
+  void Opened(const Status& status, const std::string& ip, const OpenStreamResponse& where);
+  void Greeted(const ClientStream* stream);
+  void Lost(const ClientStream* stream, const Status& why);
   // While the stream is there.
-  void WatchForSilence(std::weak_ptr<Stream> stream, size_t had_received, bool has_asked);
+  void WatchForSilence(std::weak_ptr<ClientStream> stream, size_t had_received, bool has_asked);
   // Without a stream for a while.
   void Refused(const Status& why, Clock::duration patience);
 
@@ -63,8 +56,8 @@ class TensorStreamClient : public std::enable_shared_from_this<TensorStreamClien
   bool is_opening_ ABSL_GUARDED_BY(mu_) = false;
   bool has_warned_ ABSL_GUARDED_BY(mu_) = false;
   Clock::time_point ask_again_ ABSL_GUARDED_BY(mu_);
-  std::shared_ptr<Stream> stream_ ABSL_GUARDED_BY(mu_);  // greeted, once is_opening_ is false
-  std::vector<std::function<void(std::shared_ptr<TensorStream>)>> waiting_ ABSL_GUARDED_BY(mu_);
+  std::shared_ptr<ClientStream> stream_ ABSL_GUARDED_BY(mu_);  // greeted, once is_opening_ is false
+  std::vector<std::function<void(std::shared_ptr<ClientStream>)>> waiting_ ABSL_GUARDED_BY(mu_);
 };
 
 // The numeric address in what gRPC says of a call's peer: "ipv4:10.0.0.1:2222",

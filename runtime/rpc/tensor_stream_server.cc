@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -49,7 +50,7 @@ uint32_t Number(StreamFrame kind) { return static_cast<uint32_t>(kind); }
 class TensorStreamServer::Connection final : public net::FrameSocket::Receiver,
                                              public std::enable_shared_from_this<Connection> {
  public:
-  explicit Connection(TensorStreamServer* server) : server_(server) {}
+  Connection(TensorStreamServer* server, bool is_local) : server_(server), is_local_(is_local) {}
 
   // False when it was closed before.
   bool SetSocket(std::shared_ptr<net::FrameSocket> socket) {
@@ -64,9 +65,10 @@ class TensorStreamServer::Connection final : public net::FrameSocket::Receiver,
   void CloseUnlessGreeted() {
     if (!is_greeted_.load()) Close(DeadlineExceeded("no token in time"));
   }
+  // Nothing is left that a client has yet to get.
   bool is_flushed() const {
-    const auto socket = this->socket();
-    return socket == nullptr || socket->is_flushed();
+    MutexLock lock(&mu_);
+    return socket_ == nullptr || (offers_.empty() && socket_->is_flushed());
   }
   void CancelCalls(const Status& why) {
     for (const std::shared_ptr<Call>& call : Calls()) call->cancellation.StartCancel(why);
@@ -79,6 +81,7 @@ class TensorStreamServer::Connection final : public net::FrameSocket::Receiver,
 
  private:
   struct Call {
+    bool may_offer = false;
     RecvTensorArgs args;
     RecvTensorResult result;
     CancellationManager cancellation;
@@ -94,64 +97,117 @@ class TensorStreamServer::Connection final : public net::FrameSocket::Receiver,
     for (const auto& [id, call] : calls_) calls.push_back(call);
     return calls;
   }
-  Status Begin(uint64_t id, const std::string& request, net::EventLoop::Work* later);
+  Status Begin(uint64_t id, bool may_offer, const std::string& request,
+               net::EventLoop::Work* later);
   void Answer(uint64_t id, const Call& call, const Status& status);
+  void Reply(net::FrameSocket* socket, uint64_t id, StreamReply reply);
+  // Keeps the tensor until the client has read it.
+  void Offer(net::FrameSocket* socket, uint64_t id, StreamReply reply);
+  // What is offered under that id, no more.
+  StreamReply Withdraw(uint64_t id);
+  void Cancel(uint64_t id, net::EventLoop::Work* later);
 
   TensorStreamServer* const server_;  // outlives its calls
+  const bool is_local_;
   std::atomic<bool> is_greeted_{false};
   mutable Mutex mu_;
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
   std::shared_ptr<net::FrameSocket> socket_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<uint64_t, std::shared_ptr<Call>> calls_ ABSL_GUARDED_BY(mu_);
+  absl::flat_hash_map<uint64_t, StreamReply> offers_ ABSL_GUARDED_BY(mu_);
 };
 
 StatusOr<net::FrameTarget> TensorStreamServer::Connection::OnHeader(
     const net::FrameHeader& header) {
-  const auto kind = static_cast<StreamFrame>(header.kind);
-  const bool makes_sense =
-      is_greeted_.load()
-          ? (kind == StreamFrame::kRecvTensor && header.size <= kMaxStreamRequestBytes) ||
-                ((kind == StreamFrame::kCancel || kind == StreamFrame::kPing) && header.size == 0)
-          : kind == StreamFrame::kHello && header.size == kStreamTokenBytes;
-  if (!makes_sense) return Internal("a frame that makes no sense here");
+  const auto makes_sense = [&] {
+    const auto kind = static_cast<StreamFrame>(header.kind);
+    if (!is_greeted_.load()) {
+      return kind == StreamFrame::kHello && header.size == kStreamTokenBytes;
+    }
+    switch (kind) {
+      case StreamFrame::kRecvTensor:
+        return header.size <= kMaxStreamRequestBytes;
+      case StreamFrame::kRecvOrRead:
+        return is_local_ && header.size <= kMaxStreamRequestBytes;
+      case StreamFrame::kCancel:
+      case StreamFrame::kPing:
+      case StreamFrame::kTaken:
+      case StreamFrame::kSendIt:
+        return header.size == 0;
+      default:
+        return false;
+    }
+  };
+  if (!makes_sense()) return Internal("a frame that makes no sense here");
   return net::FrameTarget();
 }
 
 Status TensorStreamServer::Connection::OnFrame(const net::FrameHeader& header, std::string message,
                                                net::EventLoop::Work* later) {
-  switch (static_cast<StreamFrame>(header.kind)) {
+  const auto kind = static_cast<StreamFrame>(header.kind);
+  const std::shared_ptr<net::FrameSocket> socket = this->socket();
+  if (socket == nullptr) return OkStatus();  // it is being closed
+  switch (kind) {
     case StreamFrame::kHello:
       if (!AreEqual(message, server_->token())) return PermissionDenied("not this server's token");
       is_greeted_.store(true);
-      if (const auto socket = this->socket()) socket->Send(Number(StreamFrame::kHello), 0, "");
+      socket->Send(Number(StreamFrame::kHello), 0, "");
       return OkStatus();
     case StreamFrame::kPing:
-      if (const auto socket = this->socket()) socket->Send(Number(StreamFrame::kPong), 0, "");
+      socket->Send(Number(StreamFrame::kPong), 0, "");
       return OkStatus();
     case StreamFrame::kRecvTensor:
-      return Begin(header.id, message, later);
-    default: {  // kCancel
-      MutexLock lock(&mu_);
-      const auto it = calls_.find(header.id);
-      if (it == calls_.end()) return OkStatus();  // it was answered meanwhile
-      later->push_back([call = it->second] {
-        call->cancellation.StartCancel(MarkDerived(Cancelled("the client gave up the call")));
-      });
+    case StreamFrame::kRecvOrRead:
+      return Begin(header.id, kind == StreamFrame::kRecvOrRead, message, later);
+    case StreamFrame::kTaken:
+      Withdraw(header.id);
       return OkStatus();
-    }
+    case StreamFrame::kSendIt:
+      if (StreamReply reply = Withdraw(header.id); reply.content.is_valid()) {
+        Reply(socket.get(), header.id, std::move(reply));
+      }
+      return OkStatus();
+    default:
+      Cancel(header.id, later);
+      return OkStatus();
   }
 }
 
-Status TensorStreamServer::Connection::Begin(uint64_t id, const std::string& request,
+// It may have been answered meanwhile.
+void TensorStreamServer::Connection::Cancel(uint64_t id, net::EventLoop::Work* later) {
+  Withdraw(id);
+  MutexLock lock(&mu_);
+  const auto it = calls_.find(id);
+  if (it == calls_.end()) return;
+  later->push_back([call = it->second] {
+    call->cancellation.StartCancel(MarkDerived(Cancelled("the client gave up the call")));
+  });
+}
+
+StreamReply TensorStreamServer::Connection::Withdraw(uint64_t id) {
+  MutexLock lock(&mu_);
+  const auto it = offers_.find(id);
+  if (it == offers_.end()) return {};
+  StreamReply reply = std::move(it->second);
+  offers_.erase(it);
+  return reply;
+}
+
+Status TensorStreamServer::Connection::Begin(uint64_t id, bool may_offer,
+                                             const std::string& request,
                                              net::EventLoop::Work* later) {
   auto call = std::make_shared<Call>();
+  call->may_offer = may_offer;
   grpc::ByteBuffer bytes = ViewOf(request);
   TFLEET_RETURN_IF_ERROR(DecodeRecvTensor(&bytes, &call->args));
   {
     MutexLock lock(&mu_);
     if (is_closed_) return OkStatus();
-    if (calls_.size() >= kMostCalls) return ResourceExhausted("too many calls at once");
-    if (!calls_.emplace(id, call).second) return Internal("an id that is in use");
+    if (calls_.size() + offers_.size() >= kMostCalls)
+      return ResourceExhausted("too many calls at once");
+    if (offers_.contains(id) || !calls_.emplace(id, call).second) {
+      return Internal("an id that is in use");
+    }
   }
   {
     MutexLock lock(&server_->mu_);
@@ -178,24 +234,48 @@ void TensorStreamServer::Connection::Answer(uint64_t id, const Call& call, const
   if (socket != nullptr) {
     StatusOr<StreamReply> reply =
         status.ok() ? EncodeStreamReply(call.result) : StatusOr<StreamReply>(status);
-    if (reply.ok()) {
-      socket->SendWithContent(Number(StreamFrame::kReply), id, reply->message,
-                              Number(StreamFrame::kContent), std::move(reply->content));
-    } else {
+    if (!reply.ok()) {
       socket->Send(Number(StreamFrame::kError), id, EncodeStreamError(reply.status()));
+    } else if (call.may_offer && reply->content.is_valid() &&
+               reply->content.bytes() >= kLeastOfferBytes) {
+      Offer(socket.get(), id, *std::move(reply));
+    } else {
+      Reply(socket.get(), id, *std::move(reply));
     }
   }
   MutexLock lock(&server_->mu_);
   if (--server_->calls_ == 0) server_->changed_.NotifyAll();
 }
 
+void TensorStreamServer::Connection::Reply(net::FrameSocket* socket, uint64_t id,
+                                           StreamReply reply) {
+  socket->SendWithContent(Number(StreamFrame::kReply), id, reply.message,
+                          Number(StreamFrame::kContent), std::move(reply.content));
+}
+
+void TensorStreamServer::Connection::Offer(net::FrameSocket* socket, uint64_t id,
+                                           StreamReply reply) {
+  const auto address = reinterpret_cast<uint64_t>(reply.content.raw());
+  std::string message(kOfferAddressBytes, '\0');
+  std::memcpy(message.data(), &address, sizeof(address));
+  message += reply.message;
+  {
+    MutexLock lock(&mu_);
+    if (is_closed_) return;
+    offers_.emplace(id, std::move(reply));
+  }
+  socket->Send(Number(StreamFrame::kOffer), id, message);
+}
+
 void TensorStreamServer::Connection::OnClosed(const Status&) {
   const auto self = shared_from_this();
   std::shared_ptr<net::FrameSocket> socket;
+  absl::flat_hash_map<uint64_t, StreamReply> offers;
   {
     MutexLock lock(&mu_);
     is_closed_ = true;
     socket = std::move(socket_);
+    offers.swap(offers_);
   }
   {
     MutexLock lock(&server_->mu_);
@@ -207,9 +287,14 @@ void TensorStreamServer::Connection::OnClosed(const Status&) {
 StatusOr<std::unique_ptr<TensorStreamServer>> TensorStreamServer::Start(
     const StreamContext& context, WorkerInterface* worker, const std::string& host, int port) {
   std::unique_ptr<TensorStreamServer> server(new TensorStreamServer(context, worker));
-  TFLEET_ASSIGN_OR_RETURN(server->listener_,
-                          net::Listener::Start(context.loop, context.timers, host, port,
-                                               [s = server.get()](int fd) { s->Accept(fd); }));
+  TFLEET_ASSIGN_OR_RETURN(
+      server->listener_,
+      net::Listener::Start(context.loop, context.timers, host, port,
+                           [s = server.get()](int fd) { s->Accept(fd, false); }));
+  // Without it those of this machine take the port, as the others do.
+  auto local = net::Listener::StartLocally(context.loop, context.timers,
+                                           [s = server.get()](int fd) { s->Accept(fd, true); });
+  if (local.ok()) server->local_listener_ = *std::move(local);
   return server;
 }
 
@@ -221,8 +306,8 @@ TensorStreamServer::~TensorStreamServer() {
   while (calls_ > 0) changed_.Wait(&mu_);
 }
 
-void TensorStreamServer::Accept(int fd) {
-  auto connection = std::make_shared<Connection>(this);
+void TensorStreamServer::Accept(int fd, bool is_local) {
+  auto connection = std::make_shared<Connection>(this, is_local);
   {
     MutexLock lock(&mu_);
     if (is_closed_ || connections_.size() >= kMostConnections) {
@@ -266,6 +351,7 @@ void TensorStreamServer::CancelCalls(const Status& why) {
 
 void TensorStreamServer::HangUp() {
   listener_->Close();
+  if (local_listener_ != nullptr) local_listener_->Close();
   {
     MutexLock lock(&mu_);
     is_closed_ = true;
@@ -284,6 +370,7 @@ std::unique_ptr<RawService> MakeTransferService(const TensorStreamServer* stream
     OpenStreamResponse response;
     response.set_port(streams->port());
     response.set_token(streams->token());
+    response.set_local_name(streams->local_name());
     call->ReplyMessage(response);
   };
   return std::make_unique<RawService>(

@@ -17,8 +17,9 @@ namespace tensorfleet::rpc {
 
 class TensorStreamServer {
  public:
-  // Listens on `host` ("::" for all interfaces) at `port` (0: any free one). Errors: Unavailable
-  // when the port is taken; InvalidArgument for an unknown host.
+  // Listens on `host` ("::" for all interfaces) at `port` (0: any free one), and by a name for
+  // those of this machine, whom it lets read large tensors where they lie. Errors: Unavailable when
+  // the port is taken; InvalidArgument for an unknown host.
   static StatusOr<std::unique_ptr<TensorStreamServer>> Start(const StreamContext& context,
                                                              WorkerInterface* worker,
                                                              const std::string& host, int port);
@@ -27,6 +28,8 @@ class TensorStreamServer {
 
   int port() const { return listener_->port(); }
   const std::string& token() const { return token_; }
+  // Empty where the system has no such names.
+  std::string local_name() const { return local_listener_ ? local_listener_->name() : ""; }
   // Nothing is under way, and all replies have been given to the system.
   bool is_idle() const;
   // Ends the calls that are under way; `why` is what their clients are told.
@@ -37,13 +40,13 @@ class TensorStreamServer {
  private:
   class Connection;
   TensorStreamServer(const StreamContext& context, WorkerInterface* worker);
-  void Accept(int fd);
+  void Accept(int fd, bool is_local);
   std::vector<std::shared_ptr<Connection>> Connections() const;
 
   const StreamContext context_;
   WorkerInterface* const worker_;
   const std::string token_;
-  std::shared_ptr<net::Listener> listener_;
+  std::shared_ptr<net::Listener> listener_, local_listener_;
   mutable Mutex mu_;
   CondVar changed_;
   bool is_closed_ ABSL_GUARDED_BY(mu_) = false;
