@@ -66,8 +66,10 @@ class Pods:
 
 
 def finish(name):
+    """Deletes the job and lets the node come to rest: taking five containers down is work that the next job would wait for."""
     kubectl("delete", "tfjob", name, "-n", NAMESPACE, "--wait=true")
-    time.sleep(1)
+    kubectl("wait", "pods", "--for=delete", "-n", NAMESPACE, "-l", f"training.kubeflow.org/job-name={name}", "--timeout=60s")
+    time.sleep(3)
 
 
 def pods_of_job(count):
