@@ -97,6 +97,9 @@ def tensor_lists() -> Iterator[Row]:
         row("list, resized", lambda x: stack(raw.TensorListResize(input_handle=of_rows(x), size=2)) ** 2, (3, 2)),
         row("list, gathered", lambda x: raw.TensorListGather(
             input_handle=of_rows(x), indices=[2, 0], element_shape=[2], **known) ** 2, (3, 2)),
+        row("list of complex numbers", lambda x: raw.TensorListGather(
+            input_handle=of_rows(x), indices=[2, 0], element_shape=[2], element_dtype=tf.complex128) ** 2, (3, 2),
+            dtype="complex128"),
         row("list, scattered", lambda x: stack(raw.TensorListScatter(
             tensor=x, indices=[2, 0, 3], element_shape=[2])) ** 2, (3, 2)),
         row("list, scattered to a length", lambda x: stack(raw.TensorListScatterV2(

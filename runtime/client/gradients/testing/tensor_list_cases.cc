@@ -219,6 +219,27 @@ Xs ChangedInABranch(const Scope& s, const Xs& x) {
   return {ops::Square(s, Stacked(s, list, type))};
 }
 
+// One loop leaves a list on a stack in each round, another takes them from there.
+Xs LeftOnAStack(const Scope& s, const Xs& x) {
+  const DType type = x[0].dtype();
+  const Output stack = ops::StackV2(s, Any(s), DType::kVariant);
+  const Outputs left = Thrice(
+      s, {x[0]}, {stack}, [](const Scope& t, const Output&, const Outputs& v, const Outputs& c) {
+        const Output next = ops::Sin(t, v[0]);
+        const Output pushed = ops::StackPushV2(t, c[0], Rows(t, ops::Pack(t, {v[0], next})));
+        return Outputs{ops::Identity(t.After({pushed.op()}), next)};
+      });
+  const Output zero = ops::ZerosLike(s.After({left[0].op()}), x[0]);
+  return Thrice(s, {zero}, {stack},
+                [type](const Scope& t, const Output&, const Outputs& v, const Outputs& c) {
+                  const Scope after = t.After({v[0].op()});
+                  const Output list = ops::StackPopV2(after, c[0], DType::kVariant);
+                  const Output more =
+                      ops::Mul(t, Item(t, list, Int(t, 0), type), Item(t, list, Int(t, 1), type));
+                  return Outputs{ops::AddV2(t, v[0], more)};
+                });
+}
+
 // The first derivative is the function here.
 Xs SlopesOf(Xs (*build)(const Scope&, const Xs&), const Scope& s, const Xs& x) {
   Xs slopes;
@@ -251,6 +272,7 @@ std::vector<GradientCase> TensorListCases() {
       {"TensorListSetItem", {three, one}, SlopesOfUnrolled, -2, 2, "in a loop, second derivative"},
       {"TensorListSetItem", {three, one}, ChangedInABranch, -2, 2, "in a branch in a loop"},
       {"TensorListGetItem", {two}, SetsAndGets},
+      {"TensorListGetItem", {one}, LeftOnAStack, -2, 2, "of lists left on a stack by a loop"},
       {"TensorListResize", {three}, Resizes},
       {"TensorListStack", {three}, StacksAndBack},
       {"TensorListFromTensor", {three}, StacksAndBack},
