@@ -212,7 +212,11 @@ class Offered : public TensorStreamTest {
     ASSERT_TRUE(offered_.WaitFor(kTimeout));
     EXPECT_FALSE(server_->is_idle());
   }
-  void TearDown() override { loop_.reset(); }
+  void TearDown() override {
+    peer_->HangUp();
+    server_->HangUp();
+    loop_.reset();  // before what `peer_` tells is gone
+  }
   std::shared_ptr<Peer> peer_;
   Notification offered_, sent_;
 };
