@@ -62,7 +62,7 @@ class AddVariants final : public Kernel {
   Status Compute(KernelContext& ctx) const override {
     Tensor sum = ctx.TakeInput(0);
     for (int i = 1; i < ctx.num_inputs(); ++i) {
-      TFLEET_ASSIGN_OR_RETURN(sum, AddTensors(sum, ctx.input(i)));
+      TFLEET_ASSIGN_OR_RETURN(sum, AddTensors(std::move(sum), ctx.input(i)));
     }
     ctx.SetOutput(0, std::move(sum));
     return OkStatus();

@@ -102,8 +102,12 @@ StatusOr<TensorListPtr> ListFromInput(const KernelContext& ctx, int i) {
 StatusOr<std::shared_ptr<TensorList>> TakeList(KernelContext& ctx, int i) {
   const bool is_last_tensor = ctx.input(i).buffer_is_unique();
   TFLEET_ASSIGN_OR_RETURN(const TensorListPtr list, ListFromInput(ctx, i));
+  return OwnList(list, is_last_tensor);
+}
+
+std::shared_ptr<TensorList> OwnList(const TensorListPtr& list, bool variant_is_unique) {
   // One reference is the variant's and one `list`; a list that was just decoded has only that one.
-  if (list.use_count() == 1 || (is_last_tensor && list.use_count() == 2)) {
+  if (list.use_count() == 1 || (variant_is_unique && list.use_count() == 2)) {
     std::atomic_thread_fence(std::memory_order_acquire);  // after what the last other holder did
     return std::const_pointer_cast<TensorList>(list);
   }

@@ -54,6 +54,10 @@ StatusOr<TensorListPtr> ListFromVariant(const Variant& variant);
 // The same list to be changed: the input's own when nobody else holds it, else a copy.
 StatusOr<std::shared_ptr<TensorList>> TakeList(KernelContext& ctx, int i);
 
+// The list to be changed: itself when nobody but `list` and, where that is not shared either, one
+// variant holds it, else a copy.
+std::shared_ptr<TensorList> OwnList(const TensorListPtr& list, bool variant_is_unique);
+
 // Sets output `i` to a scalar variant that holds the list.
 void SetList(KernelContext& ctx, int i, std::shared_ptr<const TensorList> list);
 

@@ -131,6 +131,8 @@ TEST_F(TensorListTest, ElementShapeSaysWhatIsKnown) {
 TEST_F(TensorListTest, ListsAddUpElementByElement) {
   const Tensor a = Push(Empty(), Pair(1, 2)), b = Push(Empty(), Pair(10, 20));
   ExpectSame(Stack(RunOne("AddN", {a, b})), Tensor::Of<float>({1, 2}, {11, 22}));
+  ExpectSame(Stack(RunOne("AddN", {a, a, a})), Tensor::Of<float>({1, 2}, {3, 6}));
+  ExpectSame(Stack(a), Tensor::Of<float>({1, 2}, {1, 2}));  // somebody else holds it still
   ExpectSame(Stack(RunOne("ZerosLike", {a})), Tensor::Of<float>({1, 2}, {0, 0}));
   EXPECT_THAT(Message("AddN", {a, Push(b, Pair(1, 1))}), HasSubstr("dtypes or lengths"));
 }

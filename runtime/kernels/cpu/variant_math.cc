@@ -34,22 +34,29 @@ StatusOr<Variant> ZerosLikeVariant(const Variant& v) {
   return Unimplemented("ZerosLike is not available for variants that hold ", v.value()->TypeName());
 }
 
-StatusOr<Variant> AddLists(const TensorList& a, const TensorList& b) {
+StatusOr<Variant> AddLists(const TensorListPtr& first, const TensorList& b, bool is_unique) {
+  const TensorList& a = *first;
   if (a.dtype() != b.dtype() || a.size() != b.size()) {
     return InvalidArgument(
         "Trying to add two lists of tensors of different dtypes or lengths. One ", "is ", a.size(),
         " of ", DTypeName(a.dtype()), ", the other ", b.size(), " of ", DTypeName(b.dtype()));
   }
   TFLEET_ASSIGN_OR_RETURN(PartialShape shape, a.element_shape().MergedWith(b.element_shape()));
-  auto sum = std::make_shared<TensorList>(a.dtype(), std::move(shape));
-  for (int64_t i = 0; i < a.size(); ++i) {
-    const Tensor& x = a.elements[i];
+  std::shared_ptr<TensorList> sum;
+  if (shape == a.element_shape() && a.max_elements() < 0) {
+    sum = OwnList(first, is_unique);
+  } else {
+    sum = std::make_shared<TensorList>(a.dtype(), std::move(shape));
+    sum->elements = a.elements;
+  }
+  for (int64_t i = 0; i < b.size(); ++i) {
     const Tensor& y = b.elements[i];
-    if (x.is_valid() && y.is_valid()) {
-      TFLEET_ASSIGN_OR_RETURN(Tensor both, AddTensors(x, y));
-      sum->elements.push_back(std::move(both));
+    if (!y.is_valid()) continue;
+    Tensor& x = sum->elements[i];
+    if (x.is_valid()) {
+      TFLEET_ASSIGN_OR_RETURN(x, AddTensors(std::move(x), y));
     } else {
-      sum->elements.push_back(x.is_valid() ? x : y);
+      x = y;
     }
   }
   return Variant(std::move(sum));
@@ -69,13 +76,14 @@ StatusOr<Variant> AddOptionals(const Optional& a, const Optional& b) {
   return Variant(std::make_shared<Optional>(std::move(sums)));
 }
 
-StatusOr<Variant> AddVariants(const Variant& a, const Variant& b) {
+// `is_unique`: nobody else holds `a`.
+StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, bool is_unique) {
   if (a.is_empty()) return b;
   if (b.is_empty()) return a;
   if (IsOfType(a, TensorList::kTypeName)) {
     TFLEET_ASSIGN_OR_RETURN(const TensorListPtr x, ListFromVariant(a));
     TFLEET_ASSIGN_OR_RETURN(const TensorListPtr y, ListFromVariant(b));
-    return AddLists(*x, *y);
+    return AddLists(x, *y, is_unique);
   }
   if (IsOfType(a, Optional::kTypeName)) {
     TFLEET_ASSIGN_OR_RETURN(const auto x, OptionalFromVariant(a));
@@ -100,7 +108,7 @@ StatusOr<Tensor> ZerosLikeTensor(const Tensor& t) {
   return out;
 }
 
-StatusOr<Tensor> AddTensors(const Tensor& a, const Tensor& b) {
+StatusOr<Tensor> AddTensors(Tensor a, const Tensor& b) {
   if (a.dtype() != b.dtype() || a.shape() != b.shape()) {
     return InvalidArgument("cannot add ", DTypeName(a.dtype()), " ", a.shape().ToString(), " and ",
                            DTypeName(b.dtype()), " ", b.shape().ToString());
@@ -108,8 +116,9 @@ StatusOr<Tensor> AddTensors(const Tensor& a, const Tensor& b) {
   TFLEET_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(a.dtype(), a.shape()));
   if (a.dtype() == DType::kVariant) {
     for (int64_t i = 0; i < a.num_elements(); ++i) {
-      TFLEET_ASSIGN_OR_RETURN(out.mutable_values<Variant>()[i],
-                              AddVariants(a.values<Variant>()[i], b.values<Variant>()[i]));
+      TFLEET_ASSIGN_OR_RETURN(
+          out.mutable_values<Variant>()[i],
+          AddVariants(a.values<Variant>()[i], b.values<Variant>()[i], a.buffer_is_unique()));
     }
     return out;
   }

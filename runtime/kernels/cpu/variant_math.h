@@ -11,8 +11,9 @@ namespace tensorfleet::cpu {
 StatusOr<Tensor> ZerosLikeTensor(const Tensor& t);
 
 // a + b, of the same type and shape; of variant tensors, element by element, where an empty variant
-// counts for nothing. Errors: InvalidArgument for values that do not go together; Unimplemented for
-// values without sums.
-StatusOr<Tensor> AddTensors(const Tensor& a, const Tensor& b);
+// counts for nothing. A list in `a` that nobody else holds becomes the sum: a loop that adds up
+// many of them, most elements not set, copies none. Errors: InvalidArgument for values that do not
+// go together; Unimplemented for values without sums.
+StatusOr<Tensor> AddTensors(Tensor a, const Tensor& b);
 
 }  // namespace tensorfleet::cpu
