@@ -48,6 +48,7 @@ TEST_F(InlineTest, GivesTheBodyTheCallsDevice) {
 }
 
 TEST_F(InlineTest, KeepsTheOrderAroundACall) {
+  context_.options.leave_out_unused_values = false;
   Functions(R"(
     function {
       signature { name: "F" input_arg { name: "x" type: DT_FLOAT }

@@ -45,6 +45,7 @@ TEST_F(LowerTest, AnIfBecomesSwitchesAndMerges) {
 }
 
 TEST_F(LowerTest, WhatWaitsForAnIfWaitsForTheBranchTaken) {
+  context_.options.leave_out_unused_values = false;
   Functions(kBranches);
   Add("p", "Placeholder");
   Add("flag", "Less", {"p", "p"});

@@ -7,6 +7,7 @@
 #include "runtime/place/expand_calls.h"
 #include "runtime/place/fold_constants.h"
 #include "runtime/place/tidy.h"
+#include "runtime/place/unused_values.h"
 
 namespace tensorfleet {
 namespace {
@@ -24,12 +25,13 @@ Status PlaceAdded(Graph* graph, const RewriteContext& context) {
 }
 
 constexpr GraphRewrite kRewrites[] = {
-    {"expand-calls", ExpandCalls},            // functions, branches and loops become plain nodes
-    {"place-added", PlaceAdded},              // what follows looks at devices
-    {"renew-reads", RenewAliasedReads},       // what is read of a variable after an update
-    {"fold-constants", FoldConstants},        // what is the same in every step
-    {"remove-identities", RemoveIdentities},  // what passes its input on
-    {"merge-equal-nodes", MergeEqualNodes},   // what is computed twice
+    {"expand-calls", ExpandCalls},       // functions, branches and loops become plain nodes
+    {"place-added", PlaceAdded},         // what follows looks at devices
+    {"renew-reads", RenewAliasedReads},  // what is read of a variable after an update
+    {"leave-out-unused-values", LeaveOutUnusedValues},  // what is only waited for
+    {"fold-constants", FoldConstants},                  // what is the same in every step
+    {"remove-identities", RemoveIdentities},            // what passes its input on
+    {"merge-equal-nodes", MergeEqualNodes},             // what is computed twice
 };
 
 bool IsOff(tensorflow::RewriterConfig::Toggle toggle) {
@@ -45,6 +47,7 @@ RewriteOptions RewriteOptionsFrom(const tensorflow::GraphOptions& options) {
       config.disable_meta_optimizer() || optimizer.opt_level() == tensorflow::OptimizerOptions::L0;
   RewriteOptions result;
   result.inline_functions = !off && !IsOff(config.function_optimization());
+  result.leave_out_unused_values = !off && !IsOff(config.dependency_optimization());
   result.fold_constants = !off && !IsOff(config.constant_folding());
   result.remove_identities = !off && !IsOff(config.dependency_optimization());
   result.merge_equal_nodes = !off && !IsOff(config.common_subgraph_elimination());

@@ -23,6 +23,7 @@ namespace tensorfleet {
 
 struct RewriteOptions {
   bool inline_functions = true;
+  bool leave_out_unused_values = true;
   bool fold_constants = true;
   bool remove_identities = true;
   bool merge_equal_nodes = true;
