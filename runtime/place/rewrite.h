@@ -1,7 +1,7 @@
 // The list of passes that a pruned graph goes through before it is partitioned: functions and
 // control flow are expanded, what that adds is placed, then constants are folded and the graph is
 // tidied. A pass keeps what can be seen from outside: the names of nodes that stay, what runs at
-// most once, and errors of ops that fail.
+// most once, and errors of ops that fail, those of values that nobody uses excepted.
 #pragma once
 
 #include <cstdint>

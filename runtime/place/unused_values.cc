@@ -10,8 +10,8 @@
 namespace tensorfleet {
 namespace {
 
-// How far is looked for another way from one node to the next.
-constexpr size_t kMostLookedAt = 10'000;
+// How many edges are followed in a graph, at most, to see who waits for another device anyway.
+constexpr int64_t kMostEdges = 1'000'000;
 
 // What gradients are made of. Nothing that is there for its errors, and nothing that passes on
 // whether its branch is dead in another way than by its inputs.
@@ -54,9 +54,11 @@ class Pass {
       if (in->src->in_edges().empty()) continue;  // runs at once
       for (const Edge* out : node->out_edges()) {
         if (out->dst->IsMerge()) return false;
-        if (WaitsAnyway(*in->src, *out->dst, *node)) continue;
-        if (in->src->assigned_device() != out->dst->assigned_device()) return false;
-        waits.emplace_back(in->src, out->dst);
+        if (in->src->assigned_device() == out->dst->assigned_device()) {
+          waits.emplace_back(in->src, out->dst);
+        } else if (!WaitsAnyway(*in->src, *out->dst, *node)) {
+          return false;
+        }
       }
     }
     for (const Edge* in : node->in_edges()) lost_a_user_.insert(in->src);
@@ -75,13 +77,14 @@ class Pass {
 
   // Whether `after` runs after `before`, and is dead where that is, though `without` were not
   // there. Merges make no such promise.
-  bool WaitsAnyway(const Node& before, const Node& after, const Node& without) const {
+  bool WaitsAnyway(const Node& before, const Node& after, const Node& without) {
     absl::flat_hash_set<const Node*> seen = {&after, &without};
     std::vector<const Node*> todo = {&after};
-    while (!todo.empty() && seen.size() < kMostLookedAt) {
+    while (!todo.empty()) {
       const Node* node = todo.back();
       todo.pop_back();
       for (const Edge* edge : node->in_edges()) {
+        if (--edges_left_ < 0) return false;
         const Node& source = *edge->src;
         if (&source == &without) continue;
         if (&source == &before) return true;
@@ -95,6 +98,7 @@ class Pass {
   }
 
   Graph* const graph_;
+  int64_t edges_left_ = kMostEdges;
   std::vector<size_t> position_;  // in topological order, by id
   absl::flat_hash_set<const Node*> lost_a_user_;
 };
