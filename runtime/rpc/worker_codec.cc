@@ -296,7 +296,11 @@ Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* re
   }
   if (!reader.ok()) return Internal("the peer's RecvTensorResponse cannot be parsed");
   if (result->is_dead) return OkStatus();
-  return error;
+  TFLEET_RETURN_IF_ERROR(error);
+  if (!result->tensor.is_valid() && (content == nullptr || !content->is_valid())) {
+    return Internal("the peer's RecvTensorResponse has neither a tensor nor a dead value");
+  }
+  return OkStatus();
 }
 
 Status DecodeStreamReply(const std::string& message, RecvTensorResult* result, Tensor* content) {
