@@ -149,7 +149,8 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
       ->add_option(
           "--tensor_port", flags->tensor_port,
           "Port where other tensorfleet servers fetch tensors, faster than by gRPC; 0: any "
-          "free one; -1: none. Servers that cannot reach it use gRPC")
+          "free one; -1: none. Those of this machine come by a local socket instead, unless -1. "
+          "Servers that reach neither use gRPC")
       ->check(CLI::Range(-1, 65535))
       ->capture_default_str();
   command
