@@ -31,13 +31,6 @@ Node* VariableBehind(Endpoint at) {
   return at.node->IsVariable() ? at.node : nullptr;
 }
 
-bool HasLoops(const Graph& graph) {
-  for (const Node* node : graph.nodes()) {
-    if (node->IsEnter()) return true;
-  }
-  return false;
-}
-
 // What certainly runs after `from`, when it runs. A Merge need not.
 absl::flat_hash_set<const Node*> After(const Node& from) {
   absl::flat_hash_set<const Node*> found;

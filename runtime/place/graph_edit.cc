@@ -48,6 +48,13 @@ std::vector<Node*> ControlInputs(const Node& node) {
   return sources;
 }
 
+bool HasLoops(const Graph& graph) {
+  for (const Node* node : graph.nodes()) {
+    if (node->IsEnter()) return true;
+  }
+  return false;
+}
+
 Endpoint InputOf(const Node& node, int i) {
   const Edge* edge = node.in_edge(i);
   if (edge == nullptr) return {};

@@ -33,6 +33,9 @@ void MoveControlOutputs(Node* from, Node* to, Graph* graph);
 // Sources of control edges into `node`.
 std::vector<Node*> ControlInputs(const Node& node);
 
+// Whether it has loops of plain nodes: Enter to Exit.
+bool HasLoops(const Graph& graph);
+
 // Where data input `i` comes from; a null node while it is not connected.
 Endpoint InputOf(const Node& node, int i);
 

@@ -13,6 +13,9 @@ TEST(RewriteOptionsTest, FollowTheClientsConfiguration) {
   options.mutable_rewrite_options()->set_constant_folding(tensorflow::RewriterConfig::OFF);
   EXPECT_FALSE(RewriteOptionsFrom(options).fold_constants);
   EXPECT_TRUE(RewriteOptionsFrom(options).merge_equal_nodes);
+  EXPECT_TRUE(RewriteOptionsFrom(options).leave_out_unused_values);
+  options.mutable_rewrite_options()->set_dependency_optimization(tensorflow::RewriterConfig::OFF);
+  EXPECT_FALSE(RewriteOptionsFrom(options).leave_out_unused_values);
   options.mutable_rewrite_options()->set_disable_meta_optimizer(true);
   EXPECT_FALSE(RewriteOptionsFrom(options).inline_functions);
   EXPECT_FALSE(RewriteOptionsFrom(options).merge_equal_nodes);

@@ -6,6 +6,7 @@
 
 #include "absl/container/flat_hash_set.h"
 #include "absl/strings/str_split.h"
+#include "runtime/place/graph_edit.h"
 
 namespace tensorfleet {
 namespace {
@@ -31,10 +32,6 @@ bool OnlyComputes(const Node& node) {
   };
   return kOps->contains(node.op()) && !node.schema().is_stateful &&
          std::none_of(node.in_edges().begin(), node.in_edges().end(), reads_variable);
-}
-
-bool HasLoops(const std::vector<Node*>& nodes) {
-  return std::any_of(nodes.begin(), nodes.end(), [](const Node* node) { return node->IsEnter(); });
 }
 
 class Pass {
@@ -107,8 +104,8 @@ class Pass {
 
 Status LeaveOutUnusedValues(Graph* graph, const RewriteContext& context) {
   if (!context.options.leave_out_unused_values) return OkStatus();
+  if (HasLoops(*graph)) return OkStatus();
   TFLEET_ASSIGN_OR_RETURN(std::vector<Node*> order, TopologicalOrder(*graph));
-  if (HasLoops(order)) return OkStatus();
   Pass pass(graph, order);
   // Users first: what only they used may go as well.
   std::reverse(order.begin(), order.end());

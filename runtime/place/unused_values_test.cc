@@ -98,7 +98,7 @@ TEST_F(UnusedValuesTest, AMergeIsNoPromiseToWait) {
   EXPECT_THAT(LeaveOut(), Contains("group = NoOp(^merge, ^slow) @ a0"));
 }
 
-TEST_F(UnusedValuesTest, IsTurnedOffWithTheDependencyOptimizer) {
+TEST_F(UnusedValuesTest, StayWhereThePassIsOff) {
   Add("unused", "Neg", {"x"}, Cpu("a0"));
   Add("group", "NoOp", {"^unused"}, Cpu("a0"));
   RewriteContext context;

@@ -1,6 +1,7 @@
 // One connection of tensor_stream.h, at the side that wants tensors. Thread-safe.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
