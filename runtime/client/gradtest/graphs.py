@@ -292,19 +292,22 @@ def linear_algebra() -> Iterator[Row]:
     yield row("determinant", lambda x: linalg.det(x), (3, 3))
 
 
+def array(size: int = 3, **how: Any) -> tf.TensorArray:
+    return tf.TensorArray(tf.float32, size, clear_after_read=False, **how)
+
+
+def unrolled(x: Any, w: Any) -> Any:
+    """A recurrent network: its state goes on, and each is kept."""
+    inputs = array().unstack(x)
+
+    def body(i: Any, h: Any, kept: Any) -> Any:
+        h = tf.tanh(tf.matmul(h, w) + inputs.read(i))
+        return i + 1, h, kept.write(i, h)
+    _, last, kept = tf.while_loop(lambda i, h, kept: i < 3, body, (0, tf.zeros([2, 4]), array()))
+    return [kept.stack() ** 2, last]
+
+
 def tensor_arrays() -> Iterator[Row]:
-    def array(**how: Any) -> tf.TensorArray:
-        return tf.TensorArray(tf.float32, 3, clear_after_read=False, **how)
-
-    def unrolled(x: Any, w: Any) -> Any:
-        """A recurrent network: its state goes on, and each is kept."""
-        inputs = array().unstack(x)
-
-        def body(i: Any, h: Any, kept: Any) -> Any:
-            h = tf.tanh(tf.matmul(h, w) + inputs.read(i))
-            return i + 1, h, kept.write(i, h)
-        _, last, kept = tf.while_loop(lambda i, h, kept: i < 3, body, (0, tf.zeros([2, 4]), array()))
-        return [kept.stack() ** 2, last]
     yield from both("array, written and read", lambda x, y: (lambda a: a.read(0) * a.read(1) + a.read(0))(
         array().write(0, x).write(1, y)), (2,), (2,))
     yield row("array, scattered and gathered", lambda x: array().scatter([2, 0, 1], x).gather([0, 1, 2, 0]) ** 2, (3, 2))

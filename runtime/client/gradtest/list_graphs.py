@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from graphs import Row, open_, row
+from graphs import Row, array, open_, row, unrolled
 
 
 def tensor_lists() -> Iterator[Row]:
@@ -49,7 +49,7 @@ def tensor_lists() -> Iterator[Row]:
         rest, last = pop(of_rows(x))
         return [last ** 2, stack(rest) ** 3]
 
-    def unrolled(x: Any, h: Any) -> Any:
+    def steps(x: Any, h: Any) -> Any:
         inputs = of_rows(x)
 
         def body(i: Any, h: Any, kept: Any) -> Any:
@@ -57,18 +57,6 @@ def tensor_lists() -> Iterator[Row]:
             return h, put(kept, i, h)
         last, kept = repeat(3, body, h, reserve(3))
         return [stack(kept) ** 2, last]
-
-    def array(size: int = 3, **how: Any) -> tf.TensorArray:
-        return tf.TensorArray(tf.float32, size, clear_after_read=False, **how)
-
-    def network(x: Any, w: Any) -> Any:
-        inputs = array().unstack(x)
-
-        def body(i: Any, h: Any, kept: Any) -> Any:
-            h = tf.tanh(tf.matmul(h, w) + inputs.read(i))
-            return i + 1, h, kept.write(i, h)
-        _, last, kept = tf.while_loop(lambda i, h, kept: i < 3, body, (0, tf.zeros([2, 4]), array()))
-        return [kept.stack() ** 2, last]
 
     def growing(x: Any) -> Any:
         def body(i: Any, kept: Any) -> Any:
@@ -111,7 +99,7 @@ def tensor_lists() -> Iterator[Row]:
         row("list, split, one piece", lambda x: raw.TensorListGetItem(
             input_handle=pieces(x), index=1, element_shape=[3, 2], **known) ** 2, (6, 2)),
         row("list, open shapes", lambda x: stack(of_rows(x)) ** 2, open_((3, 2))),
-        row("lists in a while", unrolled, (3, 2), (2,)),
+        row("lists in a while", steps, (3, 2), (2,)),
         row("list that shrinks in a while", shrinking, (4, 2)),
         row("list from an if, changed", lambda x: chosen(x, -100), (3, 2)),
         row("list from an if, unchanged", lambda x: chosen(x, 100), (3, 2)),
@@ -122,7 +110,7 @@ def tensor_lists() -> Iterator[Row]:
             lambda: put(a, 2, get(a, 0)), lambda: a, lambda: put(a, 0, get(a, 1) ** 2)]),), of_rows(x))[0]) ** 2, (3, 2)),
         row("list in a while in a while", lambda x: stack(repeat(2, lambda i, a: repeat(
             2, lambda j, b: (put(b, j, tf.sin(get(b, i)) * get(b, 2)),), a), of_rows(x))[0]), (3, 2)),
-        row("arrays in a functional while", network, (3, 2, 4), (4, 4)),
+        row("arrays in a functional while", unrolled, (3, 2, 4), (4, 4)),
         row("array that grows in a functional while", growing, (2,)),
         row("functional array, scattered and gathered",
             lambda x: array().scatter([2, 0, 1], x).gather([0, 1, 2]) ** 2, (3, 2)),
@@ -132,7 +120,7 @@ def tensor_lists() -> Iterator[Row]:
         row("functional map of open shapes", lambda x, y: tf.map_fn(lambda v: v ** 2 * y, x), open_((3, 2)), open_((2,))),
         row("functional scan", lambda x: tf.scan(lambda a, v: a * v + a, x), (4, 2)),
         row("functional fold", lambda x: tf.foldl(lambda a, v: tf.sin(a) * v, x), (4, 2)),
-        row("second derivative of lists in a while", unrolled, (3, 2), (2,)),
+        row("second derivative of lists in a while", steps, (3, 2), (2,)),
         row("second derivative of a functional scan", lambda x: tf.scan(lambda a, v: a * v + a, x), (4, 2)),
     ]
     for made in rows:
