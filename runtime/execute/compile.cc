@@ -153,7 +153,9 @@ class GraphCompiler {
     const bool stays_in_iteration = !item->Is(kIsEnter | kIsExit | kIsNextIteration);
     if (stays_in_iteration && item->num_outputs == 1 &&
         item->control_begin == item->edges_begin + 1) {
-      item->direct_slot = out_->edges[item->edges_begin].slot;
+      const OutEdge& only = out_->edges[item->edges_begin];
+      // A Merge runs, and empties all its slots, while a kernel may still be at one of them.
+      if (!only.to_merge) item->direct_slot = only.slot;
     }
     if (item->node->in_edges().empty()) out_->roots.push_back(item->id);
   }

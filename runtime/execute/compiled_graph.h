@@ -57,7 +57,7 @@ struct NodeItem {
   int32_t num_inputs = 0;
   int32_t num_outputs = 0;
   // The slot of the only consumer of the only output, which the kernel then writes itself; -1
-  // otherwise.
+  // otherwise, and where the consumer does not wait for all its inputs.
   int32_t direct_slot = -1;
   int32_t edges_begin = 0;  // data edges by output, then control edges
   int32_t control_begin = 0;

@@ -230,6 +230,18 @@ TEST_F(ExecutorTest, WaitsForAsynchronousKernels) {
   for (int i = 0; i < 20; ++i) EXPECT_THAT(*Run(*executor, {}, 1), ElementsAre(48));
 }
 
+TEST_F(ExecutorTest, AMergeLeavesAloneWhatIsStillToComeToIt) {
+  GraphText g;
+  g.Value("x", 3);
+  g.Add("dead", "Dies", {"x"});
+  g.Add("m", "Merge", {"x", "dead"});
+  g.Add("c", "Count", {"m"});
+  g.Return(0, "c");
+  const auto result = Run(g);
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_THAT(*result, ElementsAre(3));
+}
+
 TEST_F(ExecutorTest, WaitsForWhatStillRunsAfterAnError) {
   GraphText g;
   g.Value("x", 3);

@@ -27,6 +27,7 @@ namespace tensorfleet {
 //   Slow(x; micros)       expensive: sleeps, then passes x on
 //   Later(x; micros)      asynchronous: passes x on from another thread
 //   Never(x)              asynchronous: ends only when the step is cancelled
+//   Dies(x)               asynchronous: gives a dead value, and ends once a Count has run
 //   Fail(x; message)      fails
 //   Count(x)              passes x on and counts its runs in StepFixture::runs
 //   Var -> Ref            a reference variable of its own;  Assign(ref, x) -> ref;  IsInit(ref) ->

@@ -128,6 +128,11 @@ class Never final : public AsyncKernel {
   }
 };
 
+class Dies final : public AsyncKernel {
+ public:
+  void ComputeAsync(KernelContext& ctx, Done done) const override;
+};
+
 class Fail final : public Kernel {
  public:
   explicit Fail(KernelInit& init) { init.Get("message", &message_); }
@@ -161,13 +166,21 @@ Status Count::Compute(KernelContext& ctx) const {
   return Identity(ctx);
 }
 
+void Dies::ComputeAsync(KernelContext& ctx, Done done) const {
+  ctx.SetOutputsDead();
+  std::thread([done = std::move(done)] {
+    while (count_runs == 0) std::this_thread::sleep_for(microseconds(100));
+    done(OkStatus());
+  }).detach();
+}
+
 void AddOps(OpRegistry& ops) {
   RegisterControlFlowOps(ops);
   RegisterFunctionalOps(ops);
   RegisterTransferOps(ops);
   ops.Add(OpSchemaBuilder("Value").Output("y: int64").Attr("v: int"));
   ops.Add(OpSchemaBuilder("Identity").Input("x: T").Output("y: T").Attr("T: type = DT_INT64"));
-  for (const char* name : {"Neg", "Count", "Never"}) {
+  for (const char* name : {"Neg", "Count", "Never", "Dies"}) {
     ops.Add(OpSchemaBuilder(name).Input("x: int64").Output("y: int64"));
   }
   ops.Add(OpSchemaBuilder("Add").Input("x: int64").Input("y: int64").Output("z: int64"));
@@ -214,6 +227,7 @@ void AddKernels(KernelRegistry& kernels) {
   kernels.Add<Slow>("Slow", kCpu);
   kernels.Add<Later>("Later", kCpu);
   kernels.Add<Never>("Never", kCpu);
+  kernels.Add<Dies>("Dies", kCpu);
   kernels.Add<Fail>("Fail", kCpu);
   kernels.Add<Count>("Count", kCpu);
   kernels.Add<Var>("Var", kCpu);
