@@ -8,6 +8,7 @@
 
 #include "leveldb/table.h"
 #include "proto/checkpoint.pb.h"
+#include "proto/tensorfleet/checkpoint_part.pb.h"
 #include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file_system.h"
@@ -79,5 +80,9 @@ class CheckpointReader final : public SavedTensors {
 // `allow_missing`. Errors: InvalidArgument for a tensor that two of them hold whole, and as above.
 Status MergeCheckpoints(FileSystem& files, const std::vector<std::string>& prefixes,
                         const std::string& destination, bool allow_missing);
+
+// The same of parts, as CheckpointWriter has told of them.
+Status MergeParts(FileSystem& files, const std::vector<CheckpointPart>& parts,
+                  const std::string& destination);
 
 }  // namespace tensorfleet

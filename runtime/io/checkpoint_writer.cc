@@ -27,16 +27,18 @@ std::string DataPath(absl::string_view prefix, int shard, int num_shards) {
   return absl::StrFormat("%s.data-%05d-of-%05d", prefix, shard, num_shards);
 }
 
-CheckpointWriter::CheckpointWriter(FileSystem* files, std::string prefix)
+CheckpointWriter::CheckpointWriter(FileSystem* files, std::string prefix, Kind kind)
     : files_(files),
       prefix_(std::move(prefix)),
-      data_temporary_(TemporaryPath(DataPath(prefix_, 0, 1))),
+      kind_(kind),
+      data_temporary_(kind == Kind::kPart ? DataPath(prefix_, 0, 1)
+                                          : TemporaryPath(DataPath(prefix_, 0, 1))),
       index_temporary_(TemporaryPath(IndexPath(prefix_))) {}
 
 StatusOr<std::unique_ptr<CheckpointWriter>> CheckpointWriter::Open(FileSystem* files,
-                                                                   std::string prefix) {
+                                                                   std::string prefix, Kind kind) {
   TFLEET_RETURN_IF_ERROR(files->CreateDirs(DirectoryOf(prefix)));
-  std::unique_ptr<CheckpointWriter> writer(new CheckpointWriter(files, std::move(prefix)));
+  std::unique_ptr<CheckpointWriter> writer(new CheckpointWriter(files, std::move(prefix), kind));
   TFLEET_ASSIGN_OR_RETURN(writer->data_, files->Create(writer->data_temporary_));
   return writer;
 }
@@ -45,7 +47,7 @@ CheckpointWriter::~CheckpointWriter() {
   if (finished_) return;
   data_.reset();
   files_->Delete(data_temporary_).IgnoreError();
-  files_->Delete(index_temporary_).IgnoreError();
+  if (kind_ == Kind::kWhole) files_->Delete(index_temporary_).IgnoreError();
 }
 
 Status CheckpointWriter::Append(absl::string_view bytes, uint32_t* crc) {
@@ -146,9 +148,8 @@ Status CheckpointWriter::AddSlice(const std::string& name, const Shape& full_sha
 }
 
 Status CheckpointWriter::Finish() {
-  TFLEET_CHECK(!finished_);
-  TFLEET_RETURN_IF_ERROR(data_->Sync());
-  TFLEET_RETURN_IF_ERROR(data_->Close());
+  TFLEET_CHECK(kind_ == Kind::kWhole);
+  TFLEET_RETURN_IF_ERROR(CloseData());
   TFLEET_RETURN_IF_ERROR(
       WriteCheckpointIndex(*files_, index_temporary_, /*num_shards=*/1, entries_));
   // An older checkpoint of this name ends here: its index must never be seen with the new data.
@@ -158,6 +159,22 @@ Status CheckpointWriter::Finish() {
   TFLEET_RETURN_IF_ERROR(files_->Rename(index_temporary_, index));
   finished_ = true;
   return files_->SyncDir(DirectoryOf(prefix_));
+}
+
+StatusOr<CheckpointPart> CheckpointWriter::FinishPart() {
+  TFLEET_CHECK(kind_ == Kind::kPart);
+  TFLEET_RETURN_IF_ERROR(CloseData());
+  finished_ = true;
+  CheckpointPart part;
+  part.set_prefix(prefix_);
+  for (auto& [key, entry] : entries_) (*part.mutable_entries())[key] = std::move(entry);
+  return part;
+}
+
+Status CheckpointWriter::CloseData() {
+  TFLEET_CHECK(!finished_);
+  TFLEET_RETURN_IF_ERROR(data_->Sync());
+  return data_->Close();
 }
 
 Status WriteCheckpointIndex(FileSystem& files, const std::string& path, int num_shards,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "proto/checkpoint.pb.h"
+#include "proto/tensorfleet/checkpoint_part.pb.h"
 #include "runtime/base/status.h"
 #include "runtime/io/file_system.h"
 #include "runtime/io/tensor_slice.h"
@@ -50,8 +51,12 @@ class SavedValue {
 // was. Not thread-safe.
 class CheckpointWriter {
  public:
+  // A part is going to be merged with others, and is no checkpoint before: it has a data file of
+  // that name from the beginning, and no index.
+  enum class Kind { kWhole, kPart };
   // Makes the prefix's directory when needed. Errors: those of the file system.
-  static StatusOr<std::unique_ptr<CheckpointWriter>> Open(FileSystem* files, std::string prefix);
+  static StatusOr<std::unique_ptr<CheckpointWriter>> Open(FileSystem* files, std::string prefix,
+                                                          Kind kind = Kind::kWhole);
   ~CheckpointWriter();
 
   // Errors: InvalidArgument `Adding duplicate key: NAME`; Unimplemented for handles and variants;
@@ -62,16 +67,21 @@ class CheckpointWriter {
                   const SavedValue& piece);
   // Makes the checkpoint visible, whole. Nothing may be added afterwards.
   Status Finish();
+  // Of a part, in its place: what MergeParts needs to know of it. Its data survives a crash of the
+  // machine.
+  StatusOr<CheckpointPart> FinishPart();
 
  private:
-  CheckpointWriter(FileSystem* files, std::string prefix);
+  CheckpointWriter(FileSystem* files, std::string prefix, Kind kind);
   Status Write(const SavedValue& value, tensorflow::BundleEntryProto* entry);
   Status WritePlain(const SavedValue& value, tensorflow::BundleEntryProto* entry);
   Status WriteStrings(const Tensor& tensor, tensorflow::BundleEntryProto* entry);
   Status Append(absl::string_view bytes, uint32_t* crc);
+  Status CloseData();
 
   FileSystem* const files_;
   const std::string prefix_;
+  const Kind kind_;
   const std::string data_temporary_, index_temporary_;
   std::unique_ptr<WritableFile> data_;
   int64_t offset_ = 0;

@@ -29,7 +29,9 @@ class WritableFile {
  public:
   virtual ~WritableFile() = default;
   virtual Status Append(absl::string_view data) = 0;
-  // What was appended so far survives a crash of the machine.
+  // What was appended so far can be read by others.
+  virtual Status Flush() { return Sync(); }
+  // It survives a crash of the machine, too.
   virtual Status Sync() = 0;
   virtual Status Close() = 0;
 };
@@ -48,6 +50,11 @@ class FileSystem {
   virtual StatusOr<bool> IsDirectory(const std::string& path) = 0;
   // Replaces `to`; seen whole or not at all, also after a crash when the directory is synced.
   virtual Status Rename(const std::string& from, const std::string& to) = 0;
+  // Makes `to` another name of a file that nobody changes any more; as durable as a rename. Errors:
+  // Unimplemented, where there is no such thing; AlreadyExists.
+  virtual Status Link(const std::string& from, const std::string& to) {
+    return Unimplemented(from, ": files have one name here");
+  }
   virtual Status Delete(const std::string& path) = 0;
   // With all that lead to it; one that exists is fine.
   virtual Status CreateDirs(const std::string& path) = 0;

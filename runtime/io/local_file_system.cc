@@ -106,6 +106,11 @@ class LocalWritableFile final : public WritableFile {
     buffer_.assign(data.data(), data.size());
     return OkStatus();
   }
+  Status Flush() override {
+    const Status written = Write(buffer_);
+    buffer_.clear();
+    return written;
+  }
   Status Sync() override {
     TFLEET_RETURN_IF_ERROR(Flush());
     return ::fsync(fd_.get()) == 0 ? OkStatus() : ErrnoStatus(path_, errno);
@@ -122,11 +127,6 @@ class LocalWritableFile final : public WritableFile {
   static constexpr size_t kBufferBytes = 65536;
   static constexpr int64_t kStartBytes = 8 << 20;
 
-  Status Flush() {
-    const Status written = Write(buffer_);
-    buffer_.clear();
-    return written;
-  }
   Status Write(absl::string_view data) {
     while (!data.empty()) {
       const ssize_t put = ::write(fd_.get(), data.data(), data.size());
@@ -175,6 +175,9 @@ class LocalFileSystem final : public FileSystem {
   }
   Status Rename(const std::string& from, const std::string& to) override {
     return ::rename(from.c_str(), to.c_str()) == 0 ? OkStatus() : ErrnoStatus(from, errno);
+  }
+  Status Link(const std::string& from, const std::string& to) override {
+    return ::link(from.c_str(), to.c_str()) == 0 ? OkStatus() : ErrnoStatus(to, errno);
   }
   Status Delete(const std::string& path) override {
     return ::unlink(path.c_str()) == 0 ? OkStatus() : ErrnoStatus(path, errno);

@@ -93,7 +93,7 @@ class FileRecordWriter final : public RecordWriter {
     TFLEET_RETURN_IF_ERROR(file_->Append(record));
     return file_->Append(absl::string_view(footer, kFooterBytes));
   }
-  Status Sync() override { return file_->Sync(); }
+  Status Flush() override { return file_->Flush(); }
   Status Close() override { return file_->Close(); }
 
  private:

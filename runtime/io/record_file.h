@@ -23,8 +23,8 @@ class RecordWriter {
                                                       Compression compression = Compression::kNone);
   virtual ~RecordWriter() = default;
   virtual Status Write(absl::string_view record) = 0;
-  // What was written so far survives a crash. Compressed files can only be closed.
-  virtual Status Sync() = 0;
+  // What was written so far can be read by others. Compressed files can only be closed.
+  virtual Status Flush() = 0;
   virtual Status Close() = 0;
 };
 

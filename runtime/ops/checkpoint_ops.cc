@@ -14,6 +14,23 @@ void RegisterCheckpointOps(OpRegistry& ops) {
               .Stateful()
               .Shape(shapes::UnknownShapes)
               .Doc("Writes tensors to a checkpoint."));
+  // Ours: SaveV2 in two halves, so that a step can begin what another ends.
+  ops.Add(OpSchemaBuilder("FleetBeginSave")
+              .Input("stem: string")
+              .Input("tensor_names: string")
+              .Input("shape_and_slices: string")
+              .Input("tensors: dtypes")
+              .Attr("dtypes: list(type) >= 1")
+              .Stateful()
+              .Shape(shapes::UnknownShapes)
+              .Doc("Fixes tensors for a part of a checkpoint, which is written from then on, under "
+                   "a name of its own that begins with the stem."));
+  ops.Add(OpSchemaBuilder("FleetEndSave")
+              .Input("stem: string")
+              .Output("part: string")
+              .Stateful()
+              .Shape(shapes::ScalarOutputs)
+              .Doc("Waits until the last part of that stem is written; gives a CheckpointPart."));
   ops.Add(OpSchemaBuilder("RestoreV2")
               .Input("prefix: string")
               .Input("tensor_names: string")

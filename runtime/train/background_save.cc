@@ -1,9 +1,9 @@
 #include "runtime/train/background_save.h"
 
 #include <chrono>
+#include <utility>
 
-#include "absl/strings/str_format.h"
-#include "runtime/base/log.h"
+#include "runtime/base/thread_priority.h"
 
 namespace tensorfleet::train {
 namespace {
@@ -18,48 +18,50 @@ double SecondsSince(steady_clock::time_point begin) {
 
 BackgroundSave::~BackgroundSave() {
   if (thread_.joinable()) thread_.join();
+  Abandon();
 }
 
-void BackgroundSave::Save(Session& session, int64_t step, int64_t number) {
-  const auto begin = steady_clock::now();
-  StepRequest also;
-  if (point_) {
-    also.feeds.emplace_back(point_->number, Tensor::Scalar<int64_t>(number));
-    also.targets.push_back(point_->passed);
-  }
-  result_ = Result{step, saver_.Save(session, step, std::move(also))};
-  if (result_->prefix.ok()) {
-    LogInfo("Saved a checkpoint", {{"step", step},
-                                   {"checkpoint", *result_->prefix},
-                                   {"seconds", absl::StrFormat("%.3f", SecondsSince(begin))}});
-    return;
-  }
-  if (!point_) return;
-  // It may have failed before the values were fixed: nobody is to wait for that.
-  StepRequest release;
-  release.feeds.emplace_back(point_->number, Tensor::Scalar<int64_t>(number));
-  release.targets.push_back(point_->release);
-  session.Run(release).IgnoreError();
+void BackgroundSave::Abandon() {
+  if (std::exchange(has_begun_, false)) DeleteParts(graph_.stem);
 }
 
-Status BackgroundSave::Begin(Session& session, int64_t step) {
-  const int64_t number = ++number_;
+void BackgroundSave::Begin(StepRequest* request) {
+  has_begun_ = true;
+  request->targets.insert(request->targets.end(), graph_.begin.begin(), graph_.begin.end());
+}
+
+void BackgroundSave::End(Session& session, int64_t step) {
+  has_begun_ = false;
   result_.reset();
   is_over_.emplace();
-  thread_ = std::thread([this, &session, step, number] {
-    Save(session, step, number);
+  thread_ = std::thread([this, &session, step, begin = steady_clock::now()] {
+    result_ = Result{step, Save(session, step)};
+    result_->seconds = SecondsSince(begin);
     is_over_->Notify();
   });
-  if (!point_) {
-    is_over_->Wait();
-    return OkStatus();
+}
+
+StatusOr<std::vector<CheckpointPart>> BackgroundSave::AwaitParts(Session& session) const {
+  StepRequest end;
+  end.fetches = graph_.parts;
+  TFLEET_ASSIGN_OR_RETURN(const std::vector<Tensor> told, session.Run(end));
+  std::vector<CheckpointPart> parts(told.size());
+  for (size_t i = 0; i < told.size(); ++i) {
+    if (!parts[i].ParseFromString(told[i].scalar<std::string>())) {
+      return Internal("what is told of the part ", graph_.parts[i], " cannot be parsed");
+    }
   }
-  StepRequest await;
-  await.fetches = {point_->await};
-  for (;;) {
-    TFLEET_ASSIGN_OR_RETURN(const std::vector<Tensor> passed, session.Run(await));
-    if (passed[0].scalar<int64_t>() == number) return OkStatus();
-  }
+  return parts;
+}
+
+StatusOr<std::string> BackgroundSave::Save(Session& session, int64_t step) {
+  const StatusOr<std::vector<CheckpointPart>> parts = AwaitParts(session);
+  // What is left is files, and takes no lock that a training step wants.
+  RunInIdleTime();
+  StatusOr<std::string> saved =
+      parts.ok() ? saver_.Merge(graph_.stem, *parts, step) : StatusOr<std::string>(parts.status());
+  if (!saved.ok()) DeleteParts(graph_.stem);
+  return saved;
 }
 
 std::optional<BackgroundSave::Result> BackgroundSave::Poll() {

@@ -1,17 +1,18 @@
-// A save that runs beside training steps: Begin returns when the values are fixed, the bytes go out
-// on a thread of its own. One save at a time. For one thread, which may run steps of the same
-// session between the calls.
+// A save that runs beside training steps: one of them fixes the values, and the bytes go out on a
+// thread of its own. One save at a time. For one thread, which may run steps of the same session
+// between the calls.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
 #include "runtime/client/session.h"
+#include "runtime/train/save_graph.h"
 #include "runtime/train/saver.h"
-#include "runtime/train/snapshot_point.h"
 
 namespace tensorfleet::train {
 
@@ -20,22 +21,25 @@ class BackgroundSave {
   struct Result {
     int64_t step = 0;
     StatusOr<std::string> prefix;  // of the checkpoint, which is complete
+    double seconds = 0;            // that it took
   };
 
-  // Without a snapshot point, Begin returns when the save is over. The saver is not owned, and not
-  // to be used by others while a save runs.
-  BackgroundSave(Saver* saver, std::optional<SnapshotPoint> point)
-      : saver_(*saver), point_(std::move(point)) {}
-  // Waits for the save that runs.
+  // The saver is not owned, and not to be used by others while a save runs.
+  BackgroundSave(Saver* saver, SaveGraph graph) : saver_(*saver), graph_(std::move(graph)) {}
+  // Waits for the save that runs; deletes what has begun and was not ended.
   ~BackgroundSave();
   BackgroundSave(const BackgroundSave&) = delete;
   BackgroundSave& operator=(const BackgroundSave&) = delete;
 
-  // Begins to save; none may be under way. The session must live until the result was taken.
-  // Errors: those of the session when it cannot tell that the values are fixed; a save that fails
-  // is no error here but a result.
-  Status Begin(Session& session, int64_t step);
-  // From Begin until the result was taken.
+  // The two halves. Begin: the training step `request` is to fix the values as it leaves them; none
+  // may be under way. End: that step has run, and `step` is its number. The session must live until
+  // the result was taken.
+  void Begin(StepRequest* request);
+  void End(Session& session, int64_t step);
+  // Begun and not ended yet; forgets that, where the step has failed.
+  bool has_begun() const { return has_begun_; }
+  void Abandon();
+  // From End until the result was taken.
   bool is_under_way() const { return thread_.joinable(); }
   // The result of the save under way, if it is over (Poll), or once it is (Wait; there must be
   // one).
@@ -43,11 +47,12 @@ class BackgroundSave {
   Result Wait();
 
  private:
-  void Save(Session& session, int64_t step, int64_t number);
+  StatusOr<std::vector<CheckpointPart>> AwaitParts(Session& session) const;
+  StatusOr<std::string> Save(Session& session, int64_t step);
 
   Saver& saver_;
-  const std::optional<SnapshotPoint> point_;
-  int64_t number_ = 0;
+  const SaveGraph graph_;
+  bool has_begun_ = false;
   std::thread thread_;
   std::optional<Notification> is_over_;
   std::optional<Result> result_;  // the thread's, until is_over_

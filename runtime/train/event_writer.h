@@ -26,8 +26,8 @@ class EventWriter {
   Status AddSession(tensorflow::SessionLog::SessionStatus status, int64_t step,
                     const std::string& checkpoint = "");
 
-  // What was added so far can be read by others, and survives a crash.
-  Status Flush() { return file_->Sync(); }
+  // What was added so far can be read by others.
+  Status Flush() { return file_->Flush(); }
   Status Close() { return file_->Close(); }
   const std::string& path() const { return path_; }
 

@@ -12,7 +12,9 @@ namespace tensorfleet::train {
 
 struct StepResult {
   Session* session = nullptr;
-  int64_t global_step = 0;          // as the step read it, which may be before its own update
+  // As the step left it, where the graph has a node that says so (SaveGraph); else as the step read
+  // it, which may be before its own update.
+  int64_t global_step = 0;
   absl::Span<const Tensor> values;  // what the hook asked for, in that order
 };
 
@@ -25,6 +27,9 @@ class Hook {
   virtual Status SessionStarted(Session& session, int64_t global_step) { return OkStatus(); }
   // Tensors to fetch with the next step; `global_step` is what the last one read.
   virtual std::vector<std::string> Fetches(int64_t global_step) { return {}; }
+  // The next step is about to run: what it is to feed and to run besides. It may fail, and then
+  // another begins.
+  virtual void StepBegins(int64_t global_step, StepRequest* request) {}
   // Returns whether training is to stop.
   virtual StatusOr<bool> StepDone(const StepResult& result) { return false; }
   // The session is closed and its steps are cancelled: nothing may use it once this has returned.

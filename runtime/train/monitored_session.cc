@@ -165,9 +165,11 @@ Status MonitoredSession::TryStep(const Feeds& feeds) {
   StepRequest request;
   request.feeds = feeds;
   request.targets = options_.graph->train_ops;
-  request.fetches = {options_.graph->global_step};
+  const std::optional<SaveGraph>& save = options_.graph->save;
+  request.fetches = {save ? save->global_step : options_.graph->global_step};
   std::vector<std::vector<std::string>> asked;
   for (const auto& hook : hooks_) {
+    hook->StepBegins(global_step_, &request);
     asked.push_back(hook->Fetches(global_step_));
     for (const std::string& name : asked.back()) {
       if (std::find(request.fetches.begin(), request.fetches.end(), name) ==

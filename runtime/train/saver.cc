@@ -2,8 +2,12 @@
 
 #include <algorithm>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/base/log.h"
+#include "runtime/base/random_id.h"
+#include "runtime/io/checkpoint_reader.h"
+#include "runtime/io/checkpoint_writer.h"
 #include "runtime/io/file_system.h"
 #include "runtime/train/train_graph.h"
 
@@ -32,11 +36,22 @@ void DeleteCheckpoint(const std::string& prefix) {
   }
 }
 
+Status NotShared(const std::string& prefix) {
+  return FailedPrecondition(
+      "the servers wrote the checkpoint ", prefix,
+      ", but this task does not see it: the checkpoint directory must be on a file system that "
+      "the parameter servers and the chief share");
+}
+
+constexpr char kSaving[] = ".saving-";
+
 }  // namespace
 
 StatusOr<Saver> Saver::Open(tensorflow::SaverDef def, SaverOptions options) {
   TFLEET_ASSIGN_OR_RETURN(const ResolvedPath at, ResolvePath(options.directory));
   TFLEET_RETURN_IF_ERROR(at.file_system->CreateDirs(at.path));
+  // What the saves of a process have left that is no more.
+  DeleteParts(JoinPath(options.directory, absl::StrCat(kSaving, options.basename, "-")));
   TFLEET_ASSIGN_OR_RETURN(CheckpointList list, ReadCheckpointList(options.directory));
   // What has vanished since is not there to be kept.
   list.kept.erase(std::remove_if(list.kept.begin(), list.kept.end(),
@@ -73,24 +88,47 @@ std::vector<std::string> Saver::DropOld() {
   return dropped;
 }
 
-StatusOr<std::string> Saver::Save(Session& session, int64_t step, StepRequest with) {
-  const std::string prefix =
-      JoinPath(options_.directory, absl::StrCat(options_.basename, "-", step));
-  StepRequest save = std::move(with);
-  save.feeds.emplace_back(def_.filename_tensor_name(), Tensor::Scalar<std::string>(prefix));
+std::string Saver::PrefixOf(int64_t step) const {
+  return JoinPath(options_.directory, absl::StrCat(options_.basename, "-", step));
+}
+
+StatusOr<std::string> Saver::Save(Session& session, int64_t step) {
+  StepRequest save;
+  save.feeds.emplace_back(def_.filename_tensor_name(), Tensor::Scalar<std::string>(PrefixOf(step)));
   save.fetches.push_back(def_.save_tensor_name());
   TFLEET_RETURN_IF_ERROR(session.Run(save).status());
+  return Publish(step);
+}
+
+StatusOr<std::string> Saver::Merge(const std::string& stem,
+                                   const std::vector<CheckpointPart>& parts, int64_t step) {
+  TFLEET_ASSIGN_OR_RETURN(const ResolvedPath from, ResolvePath(stem));
+  TFLEET_ASSIGN_OR_RETURN(const ResolvedPath to, ResolvePath(PrefixOf(step)));
+  for (const CheckpointPart& part : parts) {
+    if (!absl::StartsWith(part.prefix(), from.path)) {
+      return Internal("a part was to be written to ", stem, ", not to ", part.prefix());
+    }
+    if (!to.file_system->Exists(DataPath(part.prefix(), 0, 1))) return NotShared(part.prefix());
+  }
+  TFLEET_RETURN_IF_ERROR(MergeParts(*to.file_system, parts, to.path));
+  return Publish(step);
+}
+
+Status Saver::WriteMetaGraph(FileSystem& files, const std::string& path) {
+  if (options_.meta_graph.empty()) return OkStatus();
+  // The same bytes as last time: they need not go to the disk again.
+  if (meta_path_.empty() || !files.Link(meta_path_, path).ok()) {
+    TFLEET_RETURN_IF_ERROR(WriteWholeFile(files, path, options_.meta_graph));
+  }
+  meta_path_ = path;
+  return OkStatus();
+}
+
+StatusOr<std::string> Saver::Publish(int64_t step) {
+  const std::string prefix = PrefixOf(step);
   TFLEET_ASSIGN_OR_RETURN(const ResolvedPath at, ResolvePath(prefix));
-  if (!at.file_system->Exists(absl::StrCat(at.path, ".index"))) {
-    return FailedPrecondition(
-        "the servers wrote the checkpoint ", prefix,
-        ", but this task does not see it: the checkpoint directory must be on a file system that "
-        "the parameter servers and the chief share");
-  }
-  if (!options_.meta_graph.empty()) {
-    TFLEET_RETURN_IF_ERROR(
-        WriteWholeFile(*at.file_system, absl::StrCat(at.path, ".meta"), options_.meta_graph));
-  }
+  if (!at.file_system->Exists(IndexPath(at.path))) return NotShared(prefix);
+  TFLEET_RETURN_IF_ERROR(WriteMetaGraph(*at.file_system, absl::StrCat(at.path, ".meta")));
   // The same step again replaces its entry.
   list_.kept.erase(std::remove_if(list_.kept.begin(), list_.kept.end(),
                                   [&](const KeptCheckpoint& k) { return k.prefix == prefix; }),
@@ -101,6 +139,27 @@ StatusOr<std::string> Saver::Save(Session& session, int64_t step, StepRequest wi
   // Only now does nothing refer to them any more.
   for (const std::string& old : dropped) DeleteCheckpoint(old);
   return prefix;
+}
+
+std::string NewStemForParts(const std::string& directory, const std::string& basename) {
+  return JoinPath(directory, absl::StrCat(kSaving, basename, "-", absl::Hex(RandomNonZero64())));
+}
+
+void DeleteParts(const std::string& stem) {
+  const StatusOr<ResolvedPath> at = ResolvePath(stem);
+  if (!at.ok()) return;
+  const std::string directory = DirectoryOf(at->path);
+  const StatusOr<std::vector<std::string>> names = at->file_system->List(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const std::string path = JoinPath(directory, name);
+    if (!absl::StartsWith(path, at->path)) continue;
+    const Status deleted = at->file_system->Delete(path);
+    // A server that is still at it may have been faster.
+    if (!deleted.ok() && !absl::IsNotFound(deleted)) {
+      LogWarning("A part of a checkpoint was not deleted", {{"why", deleted.message()}});
+    }
+  }
 }
 
 Status Restore(const tensorflow::SaverDef& def, const std::string& prefix,

@@ -12,7 +12,7 @@
 #include "proto/graph.pb.h"
 #include "proto/meta_graph.pb.h"
 #include "runtime/base/status.h"
-#include "runtime/train/snapshot_point.h"
+#include "runtime/train/save_graph.h"
 #include "runtime/train/sync_loop.h"
 
 namespace tensorfleet::train {
@@ -33,9 +33,9 @@ struct TrainGraph {
   std::string loss;                    // a scalar; "" when the graph names none
   std::vector<std::string> init_ops, local_init_ops;
   ReadyCheck ready, ready_for_local_init;
-  std::vector<std::string> summaries;     // string tensors, each a serialised Summary
-  tensorflow::SaverDef saver;             // without a save_tensor_name: the graph has none
-  std::optional<SnapshotPoint> snapshot;  // of the saver; none: it must not run beside steps
+  std::vector<std::string> summaries;  // string tensors, each a serialised Summary
+  tensorflow::SaverDef saver;          // without a save_tensor_name: the graph has none
+  std::optional<SaveGraph> save;       // set by AddSaveGraph; none: saves hold training up
   std::vector<tensorflow::VariableDef> variables, local_variables;
   std::vector<tensorflow::QueueRunnerDef> queue_runners;
   std::optional<SyncLoop> sync;  // set by FindSyncLoop

@@ -96,8 +96,9 @@ StatusOr<TrainGraph> ReplicaGraph(const tensorflow::MetaGraphDef& meta, const Tr
     TFLEET_ASSIGN_OR_RETURN(graph.saver, AddSaver(graph.variables, &graph.graph));
   }
   if (is_chief && !options.checkpoint_dir.empty()) {
-    TFLEET_ASSIGN_OR_RETURN(graph.snapshot,
-                            AddSnapshotPoint(graph.saver, placement.own_task, &graph.graph));
+    TFLEET_ASSIGN_OR_RETURN(graph.save,
+                            AddSaveGraph(graph.saver, graph.train_ops, graph.global_step_node,
+                                         NewStemForParts(options.checkpoint_dir), &graph.graph));
   }
   return graph;
 }
@@ -233,7 +234,7 @@ class Trainer {
     }
     if (saver_ != nullptr) {
       hooks.push_back(std::make_unique<SaveCheckpoints>(
-          saver_.get(), graph_.snapshot, graph_.global_step, options_.save_steps,
+          saver_.get(), graph_.save, graph_.global_step, options_.save_steps,
           options_.save_steps > 0 ? 0 : options_.save_seconds, events_.get(), options_.clock));
     }
     return hooks;

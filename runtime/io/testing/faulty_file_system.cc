@@ -66,6 +66,11 @@ StatusOr<std::unique_ptr<WritableFile>> FaultyFileSystem::Create(const std::stri
   TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<WritableFile> file, base_->Create(path));
   return std::make_unique<FaultyWriter>(this, path, std::move(file));
 }
+Status FaultyFileSystem::Link(const std::string& from, const std::string& to) {
+  TFLEET_RETURN_IF_ERROR(Ask("link", to));
+  return base_->Link(from, to);
+}
+
 Status FaultyFileSystem::Rename(const std::string& from, const std::string& to) {
   TFLEET_RETURN_IF_ERROR(Ask("rename", from));
   return base_->Rename(from, to);

@@ -28,6 +28,7 @@ class FaultyFileSystem final : public FileSystem {
   bool Exists(const std::string& path) override { return base_->Exists(path); }
   StatusOr<bool> IsDirectory(const std::string& path) override { return base_->IsDirectory(path); }
   Status Rename(const std::string& from, const std::string& to) override;
+  Status Link(const std::string& from, const std::string& to) override;
   Status Delete(const std::string& path) override;
   Status CreateDirs(const std::string& path) override;
   Status DeleteDir(const std::string& path) override;

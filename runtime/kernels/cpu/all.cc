@@ -23,6 +23,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterMirrorPadGradKernels(kernels);
   cpu::RegisterOptionalKernels(kernels);
   cpu::RegisterRestoreKernels(kernels);
+  cpu::RegisterPartSavingKernels(kernels);
   cpu::RegisterSaveKernels(kernels);
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);

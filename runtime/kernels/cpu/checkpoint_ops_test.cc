@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/io/checkpoint_reader.h"
 #include "runtime/io/checkpoint_writer.h"
 #include "runtime/io/testing/scratch_dir.h"
 #include "runtime/kernels/testing/op_test.h"
@@ -67,6 +68,54 @@ TEST_F(CheckpointOpsTest, ErrorsAreTensorFlows) {
             InvalidArgument(
                 "tensor_names and shape_and_slices have different number of elements: 1 vs. 2"));
   EXPECT_EQ(Save("s9://x/y", {"m"}, {""}, {matrix_}).code(), absl::StatusCode::kUnimplemented);
+}
+
+TEST_F(CheckpointOpsTest, PartsAreBegunAndEnded) {
+  const Tensor big = *Tensor::Zeros(DType::kFloat, Shape({1 << 20}));
+  const Names stems = {dir_.Path("p-0"), dir_.Path("p-1")};
+  ASSERT_EQ(
+      Run("FleetBeginSave", {Tensor::Scalar(stems[0]), Tensor::Vector<std::string>({"m", "b"}),
+                             Tensor::Vector<std::string>({"", ""}), matrix_, big})
+          .status(),
+      OkStatus());
+  ASSERT_EQ(Run("FleetBeginSave", {Tensor::Scalar(stems[1]), Tensor::Vector<std::string>({"n"}),
+                                   Tensor::Vector<std::string>({""}), matrix_})
+                .status(),
+            OkStatus());
+  std::vector<CheckpointPart> parts(2);
+  for (size_t i = 0; i < stems.size(); ++i) {
+    const Tensor part = RunOne("FleetEndSave", {Tensor::Scalar(stems[i])});
+    ASSERT_TRUE(parts[i].ParseFromString(part.scalar<std::string>()));
+    EXPECT_THAT(parts[i].prefix(), ::testing::StartsWith(stems[i]));
+  }
+  ASSERT_EQ(MergeParts(*FileSystem::Local(), parts, prefix_), OkStatus());
+  const auto restored = Restore(prefix_, {"m", "b", "n"}, {"", "", ""},
+                                {DType::kFloat, DType::kFloat, DType::kFloat});
+  ASSERT_EQ(restored.status(), OkStatus());
+  ExpectSame((*restored)[0], matrix_);
+  ExpectSame((*restored)[1], big);
+  ExpectSame((*restored)[2], matrix_);
+  EXPECT_FALSE(FileSystem::Local()->Exists(DataPath(parts[0].prefix(), 0, 1)));
+}
+
+TEST_F(CheckpointOpsTest, TheEndOfAPartTellsWhatBecameOfTheLastOne) {
+  const Status none = FailedPrecondition("no save to ", prefix_, " has begun on this task");
+  EXPECT_EQ(Run("FleetEndSave", {Tensor::Scalar(prefix_)}).status(), none);
+  const auto begin = [&](const std::string& name) {
+    return Run("FleetBeginSave", {Tensor::Scalar(prefix_), Tensor::Vector<std::string>({name}),
+                                  Tensor::Vector<std::string>({""}), matrix_})
+        .status();
+  };
+  ASSERT_EQ(begin("a"), OkStatus());
+  ASSERT_EQ(begin("b"), OkStatus());
+  CheckpointPart part;
+  ASSERT_TRUE(part.ParseFromString(
+      RunOne("FleetEndSave", {Tensor::Scalar(prefix_)}).scalar<std::string>()));
+  EXPECT_TRUE(part.entries().contains("b"));
+  EXPECT_EQ(Run("FleetEndSave", {Tensor::Scalar(prefix_)}).status(), none);
+  ASSERT_EQ(begin(""), OkStatus());
+  EXPECT_EQ(Run("FleetEndSave", {Tensor::Scalar(prefix_)}).status(),
+            InvalidArgument("a tensor in a checkpoint needs a name"));
 }
 
 TEST_F(CheckpointOpsTest, ShardsAreNamedWrittenAndMerged) {

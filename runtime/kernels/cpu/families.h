@@ -26,6 +26,7 @@ void RegisterLookupKernels(KernelRegistry& kernels);
 void RegisterMirrorPadGradKernels(KernelRegistry& kernels);
 void RegisterOptionalKernels(KernelRegistry& kernels);
 void RegisterRestoreKernels(KernelRegistry& kernels);
+void RegisterPartSavingKernels(KernelRegistry& kernels);
 void RegisterSaveKernels(KernelRegistry& kernels);
 void RegisterCompareKernels(KernelRegistry& kernels);
 void RegisterComplexKernels(KernelRegistry& kernels);

@@ -1,10 +1,9 @@
 #include "runtime/kernels/cpu/io_kernel.h"
 
-#include <unistd.h>
-
 #include <utility>
 
 #include "runtime/base/thread_pool.h"
+#include "runtime/base/thread_priority.h"
 
 namespace tensorfleet::cpu {
 
@@ -17,13 +16,20 @@ void RunOnIoThread(std::function<void()> work) {
 }
 
 void RunBesideSteps(std::function<void()> work) {
-  constexpr int kThreads = 2, kNice = 10;
+  constexpr int kThreads = 2;
   static ThreadPool* const threads = new ThreadPool("file-save", kThreads);
   threads->Schedule([work = std::move(work)] {
-    // Of this thread alone, as Linux has it. Not to be taken back: that needs a privilege.
-    thread_local const int lowered = ::nice(kNice);
-    (void)lowered;
-    work();
+    thread_local const bool is_lowered = (YieldToOtherThreads(), true);
+    if (is_lowered) work();
+  });
+}
+
+void RunBetweenSteps(std::function<void()> work) {
+  constexpr int kThreads = 2;
+  static ThreadPool* const threads = new ThreadPool("file-idle", kThreads);
+  threads->Schedule([work = std::move(work)] {
+    thread_local const bool is_lowered = (RunInIdleTime(), true);
+    if (is_lowered) work();
   });
 }
 

@@ -11,8 +11,11 @@ namespace tensorfleet::cpu {
 // Runs `work`, which may block on files, soon.
 void RunOnIoThread(std::function<void()> work);
 // The same for work that goes on beside the steps of others: its threads yield the processors to
-// them (by a nice of 10 more).
+// them.
 void RunBesideSteps(std::function<void()> work);
+// They run in the time that steps leave, for work that is short and takes no lock that a step
+// wants.
+void RunBetweenSteps(std::function<void()> work);
 
 class IoKernel : public AsyncKernel {
  public:
