@@ -3,6 +3,8 @@
 An unmodified tf.compat.v1 program. What it did is told in lines that the harness reads:
   BEGIN step   a session is there, with this global step
   SAVED step   a checkpoint was acknowledged
+  RESTORES, RESTORED  around each restore
+  STEP         (not the chief) a step is over
   END step ... the program is over: the global step, and the counter on each parameter server
 """
 import argparse
@@ -23,6 +25,13 @@ def tell(*words):
 class Listener(tf.train.CheckpointSaverListener):
     def after_save(self, session, global_step_value):
         tell("SAVED", global_step_value)
+
+
+class Saver(tf.train.Saver):
+    def restore(self, sess, save_path):
+        tell("RESTORES")
+        super().restore(sess, save_path)
+        tell("RESTORED")
 
 
 class Teller(tf.train.SessionRunHook):
@@ -76,7 +85,7 @@ def main():
     # Several MB, so that a save takes a while and a full disk is met in the middle.
     with tf.device("/job:ps/task:0"):
         tf.get_variable("ballast", [400_000], initializer=tf.zeros_initializer(), trainable=False)
-    scaffold = tf.train.Scaffold()
+    scaffold = tf.train.Scaffold(saver=Saver(sharded=True))
     hooks = [Teller(), tf.train.StopAtStepHook(last_step=args.steps)]
     if task.is_chief:
         creator = tf.train.ChiefSessionCreator(scaffold, master=task.master, checkpoint_dir=args.dir)
@@ -90,6 +99,8 @@ def main():
         while not session.should_stop():
             time.sleep(args.pause)
             state = session.run([train_op, counters, loss], {x: rng.uniform(-1, 1, 32)})
+            if not task.is_chief:
+                tell("STEP")
     if state is not None:
         tell("END", state[0], *state[1], "loss", float(state[2]))
 

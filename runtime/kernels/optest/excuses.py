@@ -15,6 +15,7 @@ _INTERNAL = "made by partitioning and rewriting, not by clients: each step of ea
 UNTESTED: dict[str, str] = {
     "Abort": "ends the process",
     "AudioSummary": _OLD,
+    **dict.fromkeys(("FleetBeginSave", "FleetEndSave"), "ours: checkpoint_ops_test.cc"),
     "ImageSummary": "its PNG is compressed by another encoder: summaries_test.cc decodes it",
     "PlaceholderV2": _OLD,
     "RefNextIteration": "in a loop that by itself would not end: executor tests",
