@@ -1,19 +1,20 @@
-// A session inside this process.
+// Sessions on a master of this process: one of its own, or a server's.
 
 #include <algorithm>
 
 #include "runtime/client/session_backends.h"
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
-#include "runtime/session/device_attributes.h"
 #include "runtime/session/local_session.h"
 
 namespace tensorfleet {
 namespace {
 
-class LocalBackend final : public SessionBackend {
+class MasterBackend final : public SessionBackend {
  public:
-  explicit LocalBackend(std::unique_ptr<LocalSession> session) : session_(std::move(session)) {}
+  // `owner` keeps the client.
+  MasterBackend(MasterClient* client, std::shared_ptr<void> owner)
+      : session_(client), owner_(std::move(owner)) {}
 
   Status Extend(const tensorflow::GraphDef& nodes) override { return session_->Extend(nodes); }
 
@@ -58,25 +59,28 @@ class LocalBackend final : public SessionBackend {
   }
 
   StatusOr<std::vector<tensorflow::DeviceAttributes>> ListDevices() override {
-    std::vector<tensorflow::DeviceAttributes> devices;
-    for (const DeviceAttributes& device : session_->devices()) {
-      DeviceAttributesToProto(device, &devices.emplace_back());
-    }
-    return devices;
+    return session_->ListDevices();
   }
-
   Status Close() override { return session_->Close(); }
 
  private:
-  const std::unique_ptr<LocalSession> session_;
+  MasterClient* const session_;
+  const std::shared_ptr<void> owner_;
 };
 
 }  // namespace
 
 StatusOr<std::unique_ptr<SessionBackend>> MakeLocalBackend(const tensorflow::ConfigProto& config) {
-  TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<LocalSession> session,
+  TFLEET_ASSIGN_OR_RETURN(std::shared_ptr<LocalSession> session,
                           LocalSession::Make(&BuiltinOps(), &CpuKernels(), config));
-  return std::unique_ptr<SessionBackend>(std::make_unique<LocalBackend>(std::move(session)));
+  MasterClient* const client = &session->client();
+  return std::unique_ptr<SessionBackend>(
+      std::make_unique<MasterBackend>(client, std::move(session)));
+}
+
+std::unique_ptr<SessionBackend> MakeMasterBackend(std::unique_ptr<MasterClient> client) {
+  MasterClient* const session = client.get();
+  return std::make_unique<MasterBackend>(session, std::shared_ptr<MasterClient>(std::move(client)));
 }
 
 }  // namespace tensorfleet

@@ -4,6 +4,7 @@
 #include "absl/strings/strip.h"
 #include "runtime/client/session_backends.h"
 #include "runtime/graph/graph_import.h"
+#include "runtime/session/master_client.h"
 
 namespace tensorfleet {
 
@@ -19,6 +20,10 @@ StatusOr<std::unique_ptr<Session>> Session::Open(absl::string_view target,
     return InvalidArgument("session target \"", target, "\" is neither empty nor grpc://HOST:PORT");
   }
   return std::unique_ptr<Session>(new Session(std::move(backend)));
+}
+
+std::unique_ptr<Session> Session::On(std::unique_ptr<MasterClient> client) {
+  return std::unique_ptr<Session>(new Session(MakeMasterBackend(std::move(client))));
 }
 
 Session::~Session() { Close().IgnoreError(); }

@@ -25,6 +25,7 @@
 #include "runtime/tensor/tensor.h"
 
 namespace tensorfleet {
+class MasterClient;
 
 // What one step is to do, by name ("x:0" for tensors, "train" for operations).
 struct StepRequest {
@@ -62,6 +63,9 @@ class Session {
   // another form of target.
   static StatusOr<std::unique_ptr<Session>> Open(absl::string_view target,
                                                  const tensorflow::ConfigProto& config = {});
+  // On a server of this process, by what its NewClient gave: steps go to its master without a
+  // network. The session must go before the server, whose Stop ends its calls as Unavailable.
+  static std::unique_ptr<Session> On(std::unique_ptr<MasterClient> client);
   // Closes the session; errors are ignored then, call Close to see them.
   ~Session();
 

@@ -1,4 +1,4 @@
-// The two places where a session's graph may run. Private to runtime/client.
+// The places where a session's graph may run. Private to runtime/client.
 #pragma once
 
 #include <memory>
@@ -11,6 +11,9 @@ namespace tensorfleet {
 
 // A master and a worker inside this process.
 StatusOr<std::unique_ptr<SessionBackend>> MakeLocalBackend(const tensorflow::ConfigProto& config);
+
+// A master inside this process, by the client that its server has given.
+std::unique_ptr<SessionBackend> MakeMasterBackend(std::unique_ptr<MasterClient> client);
 
 // The server at "HOST:PORT". Calls wait until it is up, up to operation_timeout_in_ms when the
 // config sets one.

@@ -12,6 +12,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/base/log.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/base/timer_queue.h"
@@ -24,6 +25,7 @@
 #include "runtime/rpc/tensor_stream_server.h"
 #include "runtime/rpc/worker_service.h"
 #include "runtime/session/master.h"
+#include "runtime/session/master_client.h"
 #include "runtime/session/metrics.h"
 #include "runtime/session/worker.h"
 #include "runtime/tensor/block_cache.h"
@@ -34,6 +36,7 @@ struct Server::State {
   ServerOptions options;
   std::string target;
   int port = 0;
+  CancellationManager stopping;  // ends the calls of NewClient's sessions
   TimerQueue timers;
   std::unique_ptr<PollSet> polls;
   std::unique_ptr<GrpcPeers> peers;
@@ -242,6 +245,10 @@ Server::~Server() {
 const std::string& Server::target() const { return state_->target; }
 int Server::port() const { return state_->port; }
 
+std::unique_ptr<MasterClient> Server::NewClient(const tensorflow::ConfigProto& config) {
+  return std::make_unique<MasterClient>(state_->master.get(), &state_->stopping, config);
+}
+
 void Server::Stop(std::chrono::milliseconds deadline) {
   State& s = *state_;
   if (s.is_stopped) return;
@@ -253,6 +260,7 @@ void Server::Stop(std::chrono::milliseconds deadline) {
   const Status why = Unavailable("the server ", s.worker->task(), " is shutting down");
   s.master_service->CancelCalls(why);
   s.worker_service->CancelCalls(why);
+  s.stopping.StartCancel(why);
   if (s.tensor_streams != nullptr) s.tensor_streams->CancelCalls(why);
   WaitForCalls(s, kHangUpTime);
   if (s.tensor_streams != nullptr) s.tensor_streams->HangUp();

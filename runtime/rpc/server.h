@@ -13,6 +13,7 @@
 
 namespace tensorfleet {
 class KernelRegistry;
+class MasterClient;
 class OpRegistry;
 }  // namespace tensorfleet
 
@@ -57,8 +58,11 @@ class Server {
   // "grpc://localhost:2222" with the port that is listened on.
   const std::string& target() const;
   int port() const;
+  // A session on this server's master, for a program that embeds it; must go before the server.
+  std::unique_ptr<MasterClient> NewClient(const tensorflow::ConfigProto& config);
   // Begins no new sessions and steps, lets those that run go on for up to `deadline` (their peers
-  // may still fetch tensors), then cancels what is left and hangs up. Blocks.
+  // may still fetch tensors), then cancels what is left and hangs up. Blocks. Steps of NewClient's
+  // sessions are not waited for, and may begin until the deadline.
   void Stop(std::chrono::milliseconds deadline);
 
  private:

@@ -1,6 +1,7 @@
 #include "runtime/rpc/server.h"
 
 #include <gmock/gmock.h>
+#include <google/protobuf/text_format.h>
 #include <grpc/grpc.h>
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server.h>
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <thread>
 
 #include "runtime/base/mutex.h"
 #include "runtime/kernels/cpu/core.h"
@@ -16,6 +18,7 @@
 #include "runtime/rpc/channels.h"
 #include "runtime/rpc/poll_set.h"
 #include "runtime/rpc/server_call.h"
+#include "runtime/session/master_client.h"
 
 namespace tensorfleet::rpc {
 namespace {
@@ -135,6 +138,35 @@ TEST(Server, ThatGoesDownSaysSoAlsoOfAStepThatFetchesFromAnother) {
   ASSERT_TRUE(answered.WaitFor(kTimeout));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;
   EXPECT_FALSE(IsDerived(status));
+}
+
+TEST(Server, EndsTheStepsOfItsOwnProcessWhenItStops) {
+  const auto server = *StartServer();
+  tensorflow::ConfigProto config;
+  config.add_device_filters("/job:ps/task:0");  // the other one is not there
+  const std::unique_ptr<MasterClient> client = server->NewClient(config);
+  tensorflow::GraphDef graph;
+  ASSERT_TRUE(google::protobuf::TextFormat::ParseFromString(R"(
+    node { name: "queue" op: "FIFOQueueV2"
+           attr { key: "component_types" value { list { type: DT_FLOAT } } } }
+    node { name: "size" op: "QueueSizeV2" input: "queue" }
+    node { name: "never" op: "QueueDequeueV2" input: "queue"
+           attr { key: "component_types" value { list { type: DT_FLOAT } } } })",
+                                                            &graph));
+  ASSERT_EQ(client->Extend(graph), OkStatus());
+  RunStepArgs args;
+  args.fetches = {"size:0"};
+  RunStepResult result;
+  ASSERT_EQ(client->Run(args, &result), OkStatus());
+  EXPECT_EQ(result.fetches.at(0).tensor.scalar<int32_t>(), 0);
+
+  args.fetches = {"never:0"};
+  RunStepResult nothing;
+  Status ended;
+  std::thread step([&] { ended = client->Run(args, &nothing); });
+  server->Stop(std::chrono::milliseconds(0));
+  step.join();
+  EXPECT_EQ(ended.code(), absl::StatusCode::kUnavailable) << ended;
 }
 
 TEST(Server, HandsOverALargeTensorInPieces) {

@@ -35,7 +35,7 @@ class LocalSessionTest : public ::testing::Test {
     args.fetches = std::move(fetches);
     args.targets = std::move(targets);
     RunStepResult result;
-    TFLEET_RETURN_IF_ERROR(session_->Run(std::move(args), &result));
+    TFLEET_RETURN_IF_ERROR(session_->client().Run(std::move(args), &result));
     std::vector<float> values;
     for (const NamedTensor& fetch : result.fetches) values.push_back(fetch.tensor.scalar<float>());
     return values;
@@ -46,21 +46,21 @@ class LocalSessionTest : public ::testing::Test {
 };
 
 TEST_F(LocalSessionTest, RunsWhatIsFetched) {
-  ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Run({Feed("x:0", 2)}, {"y:0"})->at(0), -2.0f);
 }
 
 TEST_F(LocalSessionTest, GivesEachDistinctFetchOnceInTheOrderOfTheRequest) {
-  ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
-  ASSERT_TRUE(session_
-                  ->Extend(GraphOf(R"(
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
+  ASSERT_TRUE(session_->client()
+                  .Extend(GraphOf(R"(
     node { name: "a" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })"))
                   .ok());
   EXPECT_EQ(*Run({Feed("x:0", 2)}, {"y:0", "a:0", "y:0"}), (std::vector<float>{-2, 2}));
 }
 
 TEST_F(LocalSessionTest, NamesWhatIsWrongWithARequest) {
-  ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
   const auto error = [&](std::vector<NamedTensor> feeds, std::vector<std::string> fetches) {
     return std::string(Run(std::move(feeds), std::move(fetches)).status().message());
   };
@@ -76,13 +76,13 @@ TEST_F(LocalSessionTest, NamesWhatIsWrongWithARequest) {
 }
 
 TEST_F(LocalSessionTest, RefusesANodeThatIsThereAlready) {
-  ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
-  EXPECT_THAT(std::string(session_->Extend(GraphOf(kNegOfPlaceholder)).message()),
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
+  EXPECT_THAT(std::string(session_->client().Extend(GraphOf(kNegOfPlaceholder)).message()),
               HasSubstr("includes node 'x', which was created by a previous call"));
 }
 
 TEST_F(LocalSessionTest, RunsStepsOfManyThreads) {
-  ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -95,23 +95,24 @@ TEST_F(LocalSessionTest, RunsStepsOfManyThreads) {
 }
 
 TEST_F(LocalSessionTest, PartialRunsTakeFeedsInInstalments) {
-  ASSERT_TRUE(session_
-                  ->Extend(GraphOf(R"(
+  ASSERT_TRUE(session_->client()
+                  .Extend(GraphOf(R"(
     node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
     node { name: "z" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
     node { name: "y" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
     node { name: "w" op: "Neg" input: "z" attr { key: "T" value { type: DT_FLOAT } } })"))
                   .ok());
-  const std::string handle = session_->PartialRunSetup({"x:0", "z:0"}, {"y:0", "w:0"}, {}).value();
+  const std::string handle =
+      session_->client().PartialRunSetup({"x:0", "z:0"}, {"y:0", "w:0"}, {}).value();
   RunStepArgs first;
   first.partial_run_handle = handle;
   first.fetches = {"w:0"};
   RunStepResult result;
-  EXPECT_THAT(std::string(session_->Run(first, &result).message()),
+  EXPECT_THAT(std::string(session_->client().Run(first, &result).message()),
               HasSubstr("Fetch w:0 can't be computed from the feeds that have been fed so far."));
   first.fetches = {"y:0"};
   first.feeds = {Feed("x:0", 4)};
-  ASSERT_TRUE(session_->Run(first, &result).ok());
+  ASSERT_TRUE(session_->client().Run(first, &result).ok());
   EXPECT_EQ(result.fetches[0].tensor.scalar<float>(), -4.0f);
   EXPECT_FALSE(result.has_metadata);
   RunStepArgs second;
@@ -119,17 +120,17 @@ TEST_F(LocalSessionTest, PartialRunsTakeFeedsInInstalments) {
   second.feeds = {Feed("z:0", 5)};
   second.fetches = {"w:0"};
   RunStepResult last;
-  ASSERT_TRUE(session_->Run(second, &last).ok());
+  ASSERT_TRUE(session_->client().Run(second, &last).ok());
   EXPECT_EQ(last.fetches[0].tensor.scalar<float>(), -5.0f);
   EXPECT_TRUE(last.has_metadata);
-  EXPECT_THAT(std::string(session_->Run(second, &last).message()),
+  EXPECT_THAT(std::string(session_->client().Run(second, &last).message()),
               HasSubstr("Must run PartialRunSetup before performing partial runs"));
 }
 
 TEST_F(LocalSessionTest, CallablesMayReplaceAnEdge) {
-  ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
-  ASSERT_TRUE(session_
-                  ->Extend(GraphOf(R"(
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
+  ASSERT_TRUE(session_->client()
+                  .Extend(GraphOf(R"(
     node { name: "a" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })"))
                   .ok());
   tensorflow::CallableOptions options;
@@ -139,20 +140,21 @@ TEST_F(LocalSessionTest, CallablesMayReplaceAnEdge) {
   auto* connection = options.add_tensor_connection();
   connection->set_from_tensor("x:0");
   connection->set_to_tensor("y:0");
-  const int64_t handle = session_->MakeCallable(options).value();
+  const int64_t handle = session_->client().MakeCallable(options).value();
   EXPECT_EQ(handle, 0);
-  const auto values = session_->RunCallable(handle, {Tensor::Scalar(3.0f)});
+  const auto values = session_->client().RunCallable(handle, {Tensor::Scalar(3.0f)});
   ASSERT_TRUE(values.ok()) << values.status();
   EXPECT_EQ(values->at(0).scalar<float>(), -3.0f);
   EXPECT_EQ(values->at(1).scalar<float>(), -3.0f);
-  EXPECT_EQ(session_->RunCallable(handle, {}).status().code(), absl::StatusCode::kInvalidArgument);
-  EXPECT_THAT(std::string(session_->RunCallable(55, {}).status().message()),
+  EXPECT_EQ(session_->client().RunCallable(handle, {}).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(session_->client().RunCallable(55, {}).status().message()),
               HasSubstr("No such callable handle: 55"));
 }
 
 TEST_F(LocalSessionTest, AClosedSessionRefusesSteps) {
-  ASSERT_TRUE(session_->Extend(GraphOf(kNegOfPlaceholder)).ok());
-  ASSERT_TRUE(session_->Close().ok());
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
+  ASSERT_TRUE(session_->client().Close().ok());
   EXPECT_EQ(Run({Feed("x:0", 2)}, {"y:0"}).status().code(), absl::StatusCode::kAborted);
 }
 

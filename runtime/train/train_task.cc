@@ -11,6 +11,7 @@
 #include "runtime/base/log.h"
 #include "runtime/device/device_name.h"
 #include "runtime/rpc/control_service.h"
+#include "runtime/session/master_client.h"
 #include "runtime/train/add_saver.h"
 #include "runtime/train/basic_hooks.h"
 #include "runtime/train/checkpoint_hook.h"
@@ -248,8 +249,8 @@ class Trainer {
     session.give_up_after = options_.give_up_after;
     TFLEET_ASSIGN_OR_RETURN(const std::vector<std::string> state_tasks,
                             StateTasks(options_.server.cluster));
-    session.open = [this, target = server->target(), state_tasks] {
-      return Session::Open(target, SessionConfig(options_, state_tasks));
+    session.open = [this, server, state_tasks] {
+      return Session::On(server->NewClient(SessionConfig(options_, state_tasks)));
     };
     if (saver_ != nullptr) {
       session.latest_checkpoint = [this] { return LatestCheckpoint(options_.checkpoint_dir); };
