@@ -135,6 +135,33 @@ TEST_F(CheckpointTest, ShardsAreMerged) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST_F(CheckpointTest, DyingWhilePartsAreWrittenOrMergedLeavesTheWholeOrNothing) {
+  for (int n = 0;; ++n) {
+    const std::string prefix = absl::StrCat(prefix_, n);
+    FaultyFileSystem faulty;
+    faulty.DieAfter(n);
+    const Status status = [&]() -> Status {
+      std::vector<CheckpointPart> parts;
+      for (const char* name : {"a", "b"}) {
+        TFLEET_ASSIGN_OR_RETURN(const auto writer,
+                                CheckpointWriter::Open(&faulty, absl::StrCat(prefix, name),
+                                                       CheckpointWriter::Kind::kPart));
+        TFLEET_RETURN_IF_ERROR(writer->Add(name, Tensor::Scalar<float>(1)));
+        TFLEET_ASSIGN_OR_RETURN(parts.emplace_back(), writer->FinishPart());
+      }
+      return MergeParts(faulty, parts, prefix);
+    }();
+    const Status a = Load(prefix, "a").status(), b = Load(prefix, "b").status();
+    EXPECT_EQ(a.code(), b.code());
+    if (status.ok()) {
+      EXPECT_EQ(a, OkStatus());
+      EXPECT_GT(n, 10);
+      break;
+    }
+    EXPECT_TRUE(a.ok() || absl::IsNotFound(a)) << a;
+  }
+}
+
 TEST_F(CheckpointTest, MergingRefusesATensorThatIsThereTwice) {
   ASSERT_EQ(Save(files_, dir_.Path("x"), {{"a", Tensor::Scalar<float>(1)}}), OkStatus());
   ASSERT_EQ(Save(files_, dir_.Path("y"), {{"a", Tensor::Scalar<float>(1)}}), OkStatus());

@@ -13,7 +13,7 @@ namespace tensorfleet {
 namespace {
 
 constexpr int kProducer = 1;  // the version of the format that is written
-constexpr size_t kChunk = 1 << 20;
+constexpr size_t kChunk = 1 << 17;
 
 void AppendFixed(uint64_t value, int bytes, std::string* out) {
   for (int i = 0; i < bytes; ++i) out->push_back(static_cast<char>((value >> (8 * i)) & 0xff));

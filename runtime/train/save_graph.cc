@@ -69,8 +69,10 @@ class SaveGraphBuilder {
 
   // What is saved, by device. False when that cannot be told.
   StatusOr<bool> FindParts(const tensorflow::SaverDef& saver) {
-    for (const std::string& name : NodesBehind(graph_, {saver.save_tensor_name()})) {
-      const NodeDef& node = graph_.node(index_.at(name));
+    const auto behind = NodesBehind(graph_, {saver.save_tensor_name()});
+    for (const NodeDef& node : graph_.node()) {
+      const std::string& name = node.name();
+      if (!behind.contains(name)) continue;
       if (node.op() == "Save" || node.op() == "SaveSlices") return false;
       if (node.op() != "SaveV2") continue;
       TFLEET_ASSIGN_OR_RETURN(const auto dtypes, GetAttr<std::vector<DType>>(node, "dtypes"));
