@@ -13,6 +13,7 @@
 namespace tensorfleet {
 namespace {
 
+constexpr char kTemporary[] = ".tempstate";
 constexpr absl::string_view kWildcards = "*?[\\";
 
 std::string Join(const std::string& directory, absl::string_view name) {
@@ -108,7 +109,9 @@ std::string DirectoryOf(absl::string_view path) {
 }
 
 std::string TemporaryPath(absl::string_view path) {
-  return absl::StrCat(path, ".tempstate", RandomNonZero64());
+  return absl::StrCat(path, kTemporary, RandomNonZero64());
 }
+
+bool IsTemporaryPath(absl::string_view path) { return absl::StrContains(path, kTemporary); }
 
 }  // namespace tensorfleet

@@ -87,5 +87,6 @@ Status WriteWholeFile(FileSystem& files, const std::string& path, absl::string_v
 std::string DirectoryOf(absl::string_view path);
 // `path` with ".tempstate" and a random number: where a file is written before it is renamed.
 std::string TemporaryPath(absl::string_view path);
+bool IsTemporaryPath(absl::string_view path);
 
 }  // namespace tensorfleet

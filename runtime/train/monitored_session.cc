@@ -200,9 +200,16 @@ Status MonitoredSession::Step(const Feeds& feeds) {
   }
 }
 
-Status MonitoredSession::Finish() {
+StatusOr<bool> MonitoredSession::Finish() {
+  const int64_t reached = global_step_;
   for (;;) {
     TFLEET_RETURN_IF_ERROR(Start());
+    if (global_step_ < reached) {
+      LogWarning("Steps were lost with a task; training goes on",
+                 {{"step", global_step_}, {"had_reached", reached}});
+      should_stop_ = false;
+      return false;
+    }
     const Status status = [&]() -> Status {
       TFLEET_ASSIGN_OR_RETURN(global_step_, ReadGlobalStep(options_.graph->global_step, *session_));
       for (const auto& hook : hooks_) {
@@ -214,7 +221,7 @@ Status MonitoredSession::Finish() {
     TFLEET_RETURN_IF_ERROR(Recover(status));
   }
   CloseSession();
-  return OkStatus();
+  return true;
 }
 
 }  // namespace tensorfleet::train

@@ -58,8 +58,9 @@ class MonitoredSession {
   int64_t recoveries() const { return recoveries_; }
 
   // Runs the hooks' ends and closes the session. To be called when training ended without an
-  // error; a session that is only destroyed skips the hooks' ends. Errors: those of the hooks.
-  Status Finish();
+  // error; a session that is only destroyed skips the hooks' ends. False when a task was lost
+  // meanwhile, and steps with it: they are to be made again, then this. Errors: those of the hooks.
+  StatusOr<bool> Finish();
 
  private:
   Status KeepOpening();

@@ -14,8 +14,14 @@
 namespace tensorfleet::train {
 namespace {
 
-// Deletes the files of a checkpoint. What is gone already is fine; what cannot be deleted is worth
-// a line, not the training.
+// What is gone already is fine; what cannot be deleted is worth a line, not the training.
+void DeleteOld(FileSystem& files, const std::string& path) {
+  const Status status = files.Delete(path);
+  if (!status.ok() && !absl::IsNotFound(status)) {
+    LogWarning("An old checkpoint's file was not deleted", {{"why", status.message()}});
+  }
+}
+
 void DeleteCheckpoint(const std::string& prefix) {
   const StatusOr<ResolvedPath> at = ResolvePath(prefix);
   if (!at.ok()) return;
@@ -28,12 +34,7 @@ void DeleteCheckpoint(const std::string& prefix) {
                                "[0-9][0-9][0-9][0-9][0-9]"));
   if (data.ok()) paths.insert(paths.end(), data->begin(), data->end());
   paths.push_back(absl::StrCat(at->path, ".meta"));
-  for (const std::string& path : paths) {
-    const Status status = files.Delete(path);
-    if (!status.ok() && !absl::IsNotFound(status)) {
-      LogWarning("An old checkpoint's file was not deleted", {{"why", status.message()}});
-    }
-  }
+  for (const std::string& path : paths) DeleteOld(files, path);
 }
 
 Status NotShared(const std::string& prefix) {
@@ -45,13 +46,24 @@ Status NotShared(const std::string& prefix) {
 
 constexpr char kSaving[] = ".saving-";
 
+// What the saves of a process have left that is no more: parts, and files under temporary names.
+void DeleteLeftovers(FileSystem& files, const std::string& directory, const std::string& basename) {
+  const StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const bool is_part = absl::StartsWith(name, absl::StrCat(kSaving, basename, "-"));
+    const bool is_ours = absl::StartsWith(name, absl::StrCat(basename, "-")) ||
+                         absl::StartsWith(name, "checkpoint.");
+    if (is_part || (is_ours && IsTemporaryPath(name))) DeleteOld(files, JoinPath(directory, name));
+  }
+}
+
 }  // namespace
 
 StatusOr<Saver> Saver::Open(tensorflow::SaverDef def, SaverOptions options) {
   TFLEET_ASSIGN_OR_RETURN(const ResolvedPath at, ResolvePath(options.directory));
   TFLEET_RETURN_IF_ERROR(at.file_system->CreateDirs(at.path));
-  // What the saves of a process have left that is no more.
-  DeleteParts(JoinPath(options.directory, absl::StrCat(kSaving, options.basename, "-")));
+  DeleteLeftovers(*at.file_system, at.path, options.basename);
   TFLEET_ASSIGN_OR_RETURN(CheckpointList list, ReadCheckpointList(options.directory));
   // What has vanished since is not there to be kept.
   list.kept.erase(std::remove_if(list.kept.begin(), list.kept.end(),
@@ -153,12 +165,7 @@ void DeleteParts(const std::string& stem) {
   if (!names.ok()) return;
   for (const std::string& name : *names) {
     const std::string path = JoinPath(directory, name);
-    if (!absl::StartsWith(path, at->path)) continue;
-    const Status deleted = at->file_system->Delete(path);
-    // A server that is still at it may have been faster.
-    if (!deleted.ok() && !absl::IsNotFound(deleted)) {
-      LogWarning("A part of a checkpoint was not deleted", {{"why", deleted.message()}});
-    }
+    if (absl::StartsWith(path, at->path)) DeleteOld(*at->file_system, path);
   }
 }
 

@@ -90,6 +90,29 @@ TEST_P(Keeping, ARestartedSaverKnowsWhatIsThere) {
   EXPECT_FALSE(Exists("model.ckpt-1.index"));
 }
 
+TEST_P(Keeping, WhatADeadProcessHasLeftGoes) {
+  const std::vector<std::string> left = {".saving-model.ckpt-1f-0-2e.data-00000-of-00001",
+                                         "model.ckpt-1.index.tempstate5", "checkpoint.tempstate6"};
+  const std::vector<std::string> others = {".saving-other-1f", "notes.tempstate", "model.ckpt-1.x"};
+  for (const auto* names : {&left, &others}) {
+    for (const std::string& name : *names) {
+      ASSERT_TRUE(WriteWholeFile(*FileSystem::Local(), scratch_.Path(name), "x").ok());
+    }
+  }
+  ASSERT_TRUE(Saver::Open(graph_.saver, options_).ok());
+  EXPECT_THAT(*FileSystem::Local()->List(scratch_.path()),
+              ::testing::UnorderedElementsAreArray(others));
+}
+
+TEST_P(Keeping, AMetaGraphIsWrittenOnce) {
+  options_.meta_graph = "bytes";
+  options_.max_to_keep = 1;
+  Saver saver = *Saver::Open(graph_.saver, options_);
+  for (int step = 1; step <= 3; ++step) ASSERT_TRUE(saver.Save(*session_, step).ok());
+  EXPECT_EQ(*ReadWholeFile(*FileSystem::Local(), scratch_.Path("model.ckpt-3.meta")), "bytes");
+  EXPECT_FALSE(Exists("model.ckpt-2.meta"));
+}
+
 TEST_P(Keeping, OneOfSoManyHoursStaysOnTheDisk) {
   options_.max_to_keep = 1;
   options_.keep_every_n_hours = 2;

@@ -261,24 +261,30 @@ class Trainer {
     LogInfo("Training begins", {{"task", OwnTask(options_)},
                                 {"step", training.global_step()},
                                 {"last_step", options_.max_steps}});
+    for (bool has_finished = false; !has_finished;) {
+      TFLEET_RETURN_IF_ERROR(MakeSteps(training));
+      if (stop_->is_cancelled() && IsJobFinished(stop_->status())) break;
+      TFLEET_ASSIGN_OR_RETURN(has_finished, training.Finish());
+    }
+    LogInfo("Training ends", {{"task", OwnTask(options_)},
+                              {"step", training.global_step()},
+                              {"recoveries", training.recoveries()}});
+    return stop_->is_cancelled() ? stop_->status() : OkStatus();
+  }
+
+  // Until training is to stop, or was stopped.
+  Status MakeSteps(MonitoredSession& training) {
     // A job that was restarted after its last step has nothing left to do.
-    bool is_done = options_.max_steps > 0 && training.global_step() >= options_.max_steps;
-    while (!is_done && !training.should_stop() && !stop_->is_cancelled()) {
+    if (options_.max_steps > 0 && training.global_step() >= options_.max_steps) return OkStatus();
+    while (!training.should_stop() && !stop_->is_cancelled()) {
       MonitoredSession::Feeds feeds;
       if (options_.next_batch != nullptr) {
         TFLEET_ASSIGN_OR_RETURN(feeds, options_.next_batch());
       }
       const Status stepped = training.Step(feeds);
-      if (stepped.ok()) continue;
-      if (stop_->is_cancelled()) break;
-      return stepped;
+      if (!stepped.ok()) return stop_->is_cancelled() ? OkStatus() : stepped;
     }
-    const bool told_to_finish = stop_->is_cancelled() && IsJobFinished(stop_->status());
-    if (!told_to_finish) TFLEET_RETURN_IF_ERROR(training.Finish());
-    LogInfo("Training ends", {{"task", OwnTask(options_)},
-                              {"step", training.global_step()},
-                              {"recoveries", training.recoveries()}});
-    return stop_->is_cancelled() ? stop_->status() : OkStatus();
+    return OkStatus();
   }
 
   const tensorflow::MetaGraphDef& meta_;
