@@ -96,7 +96,9 @@ Status SaveCheckpoints::End(Session& session, int64_t global_step) {
     // What the disk refused may fit now: the save below says.
     if (!saved.ok() && !IsOfTheDisk(saved)) return saved;
   }
-  return global_step == saved_step_ ? OkStatus() : Save(session, global_step);
+  if (global_step != saved_step_) TFLEET_RETURN_IF_ERROR(Save(session, global_step));
+  saver_->DeleteLeftovers();
+  return OkStatus();
 }
 
 }  // namespace tensorfleet::train

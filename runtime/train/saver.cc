@@ -46,24 +46,11 @@ Status NotShared(const std::string& prefix) {
 
 constexpr char kSaving[] = ".saving-";
 
-// What the saves of a process have left that is no more: parts, and files under temporary names.
-void DeleteLeftovers(FileSystem& files, const std::string& directory, const std::string& basename) {
-  const StatusOr<std::vector<std::string>> names = files.List(directory);
-  if (!names.ok()) return;
-  for (const std::string& name : *names) {
-    const bool is_part = absl::StartsWith(name, absl::StrCat(kSaving, basename, "-"));
-    const bool is_ours = absl::StartsWith(name, absl::StrCat(basename, "-")) ||
-                         absl::StartsWith(name, "checkpoint.");
-    if (is_part || (is_ours && IsTemporaryPath(name))) DeleteOld(files, JoinPath(directory, name));
-  }
-}
-
 }  // namespace
 
 StatusOr<Saver> Saver::Open(tensorflow::SaverDef def, SaverOptions options) {
   TFLEET_ASSIGN_OR_RETURN(const ResolvedPath at, ResolvePath(options.directory));
   TFLEET_RETURN_IF_ERROR(at.file_system->CreateDirs(at.path));
-  DeleteLeftovers(*at.file_system, at.path, options.basename);
   TFLEET_ASSIGN_OR_RETURN(CheckpointList list, ReadCheckpointList(options.directory));
   // What has vanished since is not there to be kept.
   list.kept.erase(std::remove_if(list.kept.begin(), list.kept.end(),
@@ -74,8 +61,24 @@ StatusOr<Saver> Saver::Open(tensorflow::SaverDef def, SaverOptions options) {
                                  }),
                   list.kept.end());
   Saver saver(std::move(def), std::move(options), std::move(list));
+  saver.DeleteLeftovers();
   saver.started_at_ = static_cast<double>(saver.options_.clock->NowUnixNanos()) * 1e-9;
   return saver;
+}
+
+void Saver::DeleteLeftovers() const {
+  const StatusOr<ResolvedPath> at = ResolvePath(options_.directory);
+  if (!at.ok()) return;
+  const StatusOr<std::vector<std::string>> names = at->file_system->List(at->path);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) {
+    const bool is_part = absl::StartsWith(name, absl::StrCat(kSaving, options_.basename, "-"));
+    const bool is_ours = absl::StartsWith(name, absl::StrCat(options_.basename, "-")) ||
+                         absl::StartsWith(name, "checkpoint.");
+    if (is_part || (is_ours && IsTemporaryPath(name))) {
+      DeleteOld(*at->file_system, JoinPath(at->path, name));
+    }
+  }
 }
 
 std::optional<std::string> Saver::latest() const {

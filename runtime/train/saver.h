@@ -28,8 +28,8 @@ struct SaverOptions {
 
 class Saver {
  public:
-  // Takes over the list of the checkpoints that are there, and deletes what saves have left that
-  // were broken off. Errors: as ReadCheckpointList; those of making the directory.
+  // Takes over the list of the checkpoints that are there. Errors: as ReadCheckpointList; those of
+  // making the directory.
   static StatusOr<Saver> Open(tensorflow::SaverDef def, SaverOptions options);
 
   // Writes a checkpoint for this step and deletes what is too old. Returns its prefix.
@@ -39,6 +39,10 @@ class Saver {
   // that are not at `stem`.
   StatusOr<std::string> Merge(const std::string& stem, const std::vector<CheckpointPart>& parts,
                               int64_t step);
+
+  // Deletes the parts and the temporary files that there are, while no save runs. Open has done so
+  // once, but a server that was held up may write later for a chief that is no more.
+  void DeleteLeftovers() const;
 
   // The latest checkpoint's prefix, written by this process or before it.
   std::optional<std::string> latest() const;
