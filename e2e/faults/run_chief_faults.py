@@ -117,7 +117,7 @@ class Run:
         lost_state = any(fault.startswith(("kill ps", "restart ps")) for fault in self.told)
         for prefix in tf.train.get_checkpoint_state(self.model).all_model_checkpoint_paths:
             self.check_checkpoint(prefix, None if lost_state else sessions - 1)
-        left = [name for name in os.listdir(self.model) if name.startswith(".") or ".tempstate" in name]
+        left = [name for name in os.listdir(self.model) if name.startswith(".") or "temp" in name]
         if left:
             raise AssertionError("files are left: %s" % ", ".join(left[:3]))
 

@@ -45,6 +45,14 @@ Status NotShared(const std::string& prefix) {
 }
 
 constexpr char kSaving[] = ".saving-";
+constexpr char kShards[] = "_temp";  // where AddSaver's nodes, and TensorFlow's, write shards
+
+void DeleteShards(FileSystem& files, const std::string& directory) {
+  const StatusOr<std::vector<std::string>> names = files.List(directory);
+  if (!names.ok()) return;
+  for (const std::string& name : *names) DeleteOld(files, JoinPath(directory, name));
+  files.DeleteDir(directory).IgnoreError();
+}
 
 }  // namespace
 
@@ -75,8 +83,11 @@ void Saver::DeleteLeftovers() const {
     const bool is_part = absl::StartsWith(name, absl::StrCat(kSaving, options_.basename, "-"));
     const bool is_ours = absl::StartsWith(name, absl::StrCat(options_.basename, "-")) ||
                          absl::StartsWith(name, "checkpoint.");
+    const std::string path = JoinPath(at->path, name);
     if (is_part || (is_ours && IsTemporaryPath(name))) {
-      DeleteOld(*at->file_system, JoinPath(at->path, name));
+      DeleteOld(*at->file_system, path);
+    } else if (is_ours && absl::EndsWith(name, kShards)) {
+      DeleteShards(*at->file_system, path);
     }
   }
 }

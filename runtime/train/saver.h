@@ -40,8 +40,8 @@ class Saver {
   StatusOr<std::string> Merge(const std::string& stem, const std::vector<CheckpointPart>& parts,
                               int64_t step);
 
-  // Deletes the parts and the temporary files that there are, while no save runs. Open has done so
-  // once, but a server that was held up may write later for a chief that is no more.
+  // Deletes the parts, shards and temporary files that there are, while no save runs. Open has done
+  // so once, but a server that was held up may write later for a chief that is no more.
   void DeleteLeftovers() const;
 
   // The latest checkpoint's prefix, written by this process or before it.

@@ -92,7 +92,9 @@ TEST_P(Keeping, ARestartedSaverKnowsWhatIsThere) {
 
 TEST_P(Keeping, WhatADeadProcessHasLeftGoes) {
   const std::vector<std::string> left = {".saving-model.ckpt-1f-0-2e.data-00000-of-00001",
-                                         "model.ckpt-1.index.tempstate5", "checkpoint.tempstate6"};
+                                         "model.ckpt-1.index.tempstate5", "checkpoint.tempstate6",
+                                         "model.ckpt-1_temp/part-00000-of-00001.index"};
+  ASSERT_TRUE(FileSystem::Local()->CreateDirs(scratch_.Path("model.ckpt-1_temp")).ok());
   const std::vector<std::string> others = {".saving-other-1f", "notes.tempstate", "model.ckpt-1.x"};
   for (const auto* names : {&left, &others}) {
     for (const std::string& name : *names) {
