@@ -95,11 +95,19 @@ class HostileServer : public TensorStreamTest {
  private:
   template <typename Listen>
   Status Call(Listen listen, const Peer::React& react) {
-    const auto listener = listen([loop = loop_.get(), react](int fd) {
-      Peer::On(loop, fd, [react](const Peer::Frame& frame) {
+    // A peer and its socket keep each other until that is closed.
+    struct Peers {
+      Mutex mu;
+      std::vector<std::shared_ptr<Peer>> all ABSL_GUARDED_BY(mu);
+    };
+    const auto peers = std::make_shared<Peers>();
+    const auto listener = listen([loop = loop_.get(), react, peers](int fd) {
+      auto peer = Peer::On(loop, fd, [react](const Peer::Frame& frame) {
         return frame.kind == StreamFrame::kHello ? Frames{{StreamFrame::kHello, 0, ""}}
                                                  : react(frame);
       });
+      MutexLock lock(&peers->mu);
+      peers->all.push_back(std::move(peer));
     });
     const auto client = Client();
     const auto stream = StreamOf(client.get());
@@ -107,6 +115,8 @@ class HostileServer : public TensorStreamTest {
     const Status status = Fetch(stream.get(), "k", &result_);
     client->Close();
     listener->Close();
+    MutexLock lock(&peers->mu);
+    for (const auto& peer : peers->all) peer->HangUp();
     return status;
   }
 };
