@@ -14,11 +14,9 @@ again, as the operator would, until the chief has ended well. Afterwards:
   - nothing is left in the directory but checkpoints.
 A run is repeated by its seed. Needs Python 3.11 with tensorflow-cpu==2.15.1. Prints a line per run.
 """
-import argparse
 import os
 import random
 import re
-import shutil
 import signal
 import sys
 import tempfile
@@ -26,6 +24,7 @@ import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from launch import Server, fork, free_ports, join  # noqa: E402
+from seeded import parser as seeded_parser, run_all  # noqa: E402
 
 import tensorflow as tf  # noqa: E402
 
@@ -144,27 +143,10 @@ class Run:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = seeded_parser(__doc__)
     parser.add_argument("--program", required=True, help="our program")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1, help="of the first run; the next ones count up")
     args = parser.parse_args()
-    failed = []
-    for seed in range(args.seed, args.seed + args.runs):
-        run, start, verdict = Run(args.program, seed), time.monotonic(), "ok"
-        try:
-            run.go()
-            run.check()
-        except AssertionError as e:
-            verdict = "FAILED: %s; see %s" % (e, run.directory)
-            failed.append(seed)
-        finally:
-            run.close()
-        print("seed %-5d %5.1f s  %-6s [%s]" % (seed, time.monotonic() - start, verdict, ", ".join(run.told)), flush=True)
-        if verdict == "ok":
-            shutil.rmtree(run.directory)
-    print("%d runs, %d failed%s" % (args.runs, len(failed), ": seeds %s" % failed if failed else ""))
-    return 1 if failed else 0
+    return run_all(args, lambda seed: Run(args.program, seed))
 
 
 if __name__ == "__main__":

@@ -12,12 +12,10 @@ program, of both), a pause by SIGSTOP, cut connections, a full disk, an orderly 
   - no session began below the last checkpoint that had been acknowledged.
 A run is repeated by its seed. Needs Python 3.11 with tensorflow-cpu==2.15.1. Prints a line per run.
 """
-import argparse
 import contextlib
 import os
 import random
 import resource
-import shutil
 import signal
 import sys
 import tempfile
@@ -26,6 +24,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from launch import TENSORFLOW, Server, fork, free_ports, join, _run_program  # noqa: E402
 from proxy import Proxy  # noqa: E402
+from seeded import parser as seeded_parser, run_all  # noqa: E402
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "train.py")
 TASKS = [("chief", 0), ("worker", 0), ("ps", 0), ("ps", 1)]
@@ -243,10 +242,8 @@ class Run:
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = seeded_parser(__doc__)
     parser.add_argument("--server", required=True, help="our server's command")
-    parser.add_argument("--runs", type=int, default=200)
-    parser.add_argument("--seed", type=int, default=1, help="of the first run; the next ones count up")
     parser.add_argument("--kinds", default=",".join(FAULTS), help="which faults, of: " + ", ".join(FAULTS))
     args = parser.parse_args()
     if args.server == TENSORFLOW:
@@ -254,22 +251,7 @@ def main():
     kinds = args.kinds.split(",")
     if set(kinds) - set(FAULTS):
         parser.error("unknown faults: " + ", ".join(sorted(set(kinds) - set(FAULTS))))
-    failed = []
-    for seed in range(args.seed, args.seed + args.runs):
-        run, start, verdict = Run(args.server, seed, kinds), time.monotonic(), "ok"
-        try:
-            run.go()
-            run.check()
-        except (AssertionError, TimeoutError) as e:
-            verdict = "FAILED: %s; see %s" % (e, run.directory)
-            failed.append(seed)
-        finally:
-            run.close()
-        print("seed %-5d %5.1f s  %-6s [%s]" % (seed, time.monotonic() - start, verdict, ", ".join(run.told)), flush=True)
-        if verdict == "ok":
-            shutil.rmtree(run.directory)
-    print("%d runs, %d failed%s" % (args.runs, len(failed), ": seeds %s" % failed if failed else ""))
-    return 1 if failed else 0
+    return run_all(args, lambda seed: Run(args.server, seed, kinds))
 
 
 if __name__ == "__main__":
