@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "runtime/io/checkpoint_reader.h"
 #include "runtime/io/testing/scratch_dir.h"
 #include "runtime/train/add_saver.h"
@@ -108,11 +110,13 @@ TEST_P(Keeping, WhatADeadProcessHasLeftGoes) {
 
 TEST_P(Keeping, AMetaGraphIsWrittenOnce) {
   options_.meta_graph = "bytes";
-  options_.max_to_keep = 1;
+  options_.max_to_keep = 2;
   Saver saver = *Saver::Open(graph_.saver, options_);
   for (int step = 1; step <= 3; ++step) ASSERT_TRUE(saver.Save(*session_, step).ok());
-  EXPECT_EQ(*ReadWholeFile(*FileSystem::Local(), scratch_.Path("model.ckpt-3.meta")), "bytes");
-  EXPECT_FALSE(Exists("model.ckpt-2.meta"));
+  const std::string last = scratch_.Path("model.ckpt-3.meta");
+  EXPECT_EQ(*ReadWholeFile(*FileSystem::Local(), last), "bytes");
+  EXPECT_EQ(std::filesystem::hard_link_count(last), 2u);  // the file of the second one, too
+  EXPECT_FALSE(Exists("model.ckpt-1.meta"));
 }
 
 TEST_P(Keeping, OneOfSoManyHoursStaysOnTheDisk) {
