@@ -27,13 +27,12 @@ struct LocalSession::State {
   std::unique_ptr<Master> master;
   // Its threads are joined before what they use goes.
   std::unique_ptr<ThreadPool> pool;
-  std::unique_ptr<MasterClient> client;
+  std::unique_ptr<MasterClient> client;  // running steps end before their threads do
 };
 
 LocalSession::LocalSession(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
-// Running steps end before their threads do.
-LocalSession::~LocalSession() { state_->client.reset(); }
+LocalSession::~LocalSession() = default;
 
 MasterClient& LocalSession::client() { return *state_->client; }
 

@@ -6,6 +6,20 @@
 #include "runtime/base/thread_priority.h"
 
 namespace tensorfleet::cpu {
+namespace {
+
+constexpr int kSaveThreads = 2;
+
+// On a pool all of whose work is `lower`ed by the same function, which each thread calls once.
+void RunLowered(ThreadPool* threads, void (*lower)(), std::function<void()> work) {
+  threads->Schedule([lower, work = std::move(work)] {
+    thread_local bool is_lowered = false;
+    if (!std::exchange(is_lowered, true)) lower();
+    work();
+  });
+}
+
+}  // namespace
 
 void RunOnIoThread(std::function<void()> work) {
   // A restore and a merge at once, and one more. Never destroyed: kernels may run until the end of
@@ -16,21 +30,13 @@ void RunOnIoThread(std::function<void()> work) {
 }
 
 void RunBesideSteps(std::function<void()> work) {
-  constexpr int kThreads = 2;
-  static ThreadPool* const threads = new ThreadPool("file-save", kThreads);
-  threads->Schedule([work = std::move(work)] {
-    thread_local const bool is_lowered = (YieldToOtherThreads(), true);
-    if (is_lowered) work();
-  });
+  static ThreadPool* const threads = new ThreadPool("file-save", kSaveThreads);
+  RunLowered(threads, YieldToOtherThreads, std::move(work));
 }
 
 void RunBetweenSteps(std::function<void()> work) {
-  constexpr int kThreads = 2;
-  static ThreadPool* const threads = new ThreadPool("file-idle", kThreads);
-  threads->Schedule([work = std::move(work)] {
-    thread_local const bool is_lowered = (RunInIdleTime(), true);
-    if (is_lowered) work();
-  });
+  static ThreadPool* const threads = new ThreadPool("file-idle", kSaveThreads);
+  RunLowered(threads, RunInIdleTime, std::move(work));
 }
 
 Status CheckCancelled(const KernelContext& ctx) {
