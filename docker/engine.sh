@@ -5,7 +5,10 @@ if [ -z "${ENGINE:-}" ]; then
   for ENGINE in buildah docker none; do if command -v "$ENGINE" >/dev/null; then break; fi; done
 fi
 case $ENGINE in
-  buildah | docker) ;;
+  buildah) ;;
+  docker)
+    docker info >/dev/null 2>&1 || { echo "docker's daemon does not answer; start it, or apt-get install buildah" >&2; exit 1; }
+    ;;
   *) echo "neither buildah nor docker is here: apt-get install buildah" >&2; exit 1 ;;
 esac
 

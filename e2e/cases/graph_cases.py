@@ -11,7 +11,7 @@ Needs Python 3.11 with tensorflow-cpu==2.15.1. Prints a line per case, then 'N p
 import threading
 
 import numpy as np
-from case_tools import E, Cluster, graph, main_of, ref_variable, session, tf, v1
+from case_tools import E, Cluster, graph, main_of, only_ours, raises, ref_variable, session, tf, v1
 
 def loops_and_branches(c, target):
     with graph() as g:
@@ -71,6 +71,67 @@ def case_a_variable_changed_in_a_loop_elsewhere_is_read_after_it():
             for read in (unplaced, placed):
                 s.run(v.initializer)
                 assert s.run(read) == 5.0, read.name
+
+
+def changed_in_a_loop(body, times=4):
+    """The reference variable v, 2 at first, after `times` runs of the ops that body(v) makes, one after another."""
+    v1.disable_control_flow_v2()
+    with Cluster({"local": 1}) as c, graph() as g:
+        v = ref_variable([2.0, 3.0], "v")
+
+        def count(i):
+            with tf.control_dependencies([body(v)]):
+                return i + 1
+        end = tf.while_loop(lambda i: i < times, count, [0])[0]
+        with session(c.target("local"), g) as s:
+            s.run(v.initializer)
+            assert s.run(end) == times
+            return s.run(v).tolist()
+
+
+def case_a_loop_reads_what_its_last_iteration_assigned():
+    assert changed_in_a_loop(lambda v: v1.assign(v, tf.square(v))) == [65536.0, 43046720.0]
+    assert changed_in_a_loop(lambda v: v1.assign(v, tf.gather(v, [1, 0]) * 2), 3) == [24.0, 16.0]
+
+    def add_and_square(v):
+        with tf.control_dependencies([v1.assign_add(v, [1.0, 1.0])]):
+            return v1.assign(v, tf.square(v))
+    assert changed_in_a_loop(add_and_square, 2) == [100.0, 289.0]
+
+    def inner_loop(v):
+        def double(i):
+            with tf.control_dependencies([v1.assign(v, v * 2)]):
+                return i + 1
+        with tf.control_dependencies([tf.while_loop(lambda i: i < 2, double, [0])[0]]):
+            return v1.assign(v, v + 1)
+    assert changed_in_a_loop(inner_loop, 3) == [149.0, 213.0]
+
+    def branch(v):
+        return tf.cond(tf.reduce_sum(v) < 10, lambda: v1.assign(v, v * 2), lambda: v1.assign(v, v + 1))
+    assert changed_in_a_loop(branch, 3) == [6.0, 8.0]
+
+
+def case_who_uses_a_reference_after_an_assign_sees_the_new_value():
+    with Cluster({"local": 1}) as c, graph() as g:
+        v = ref_variable([2.0, 3.0], "v")
+        row = tf.reshape(v, [1, 2])
+        with tf.control_dependencies([v1.assign(v, tf.square(v))]):
+            late = [v * 3.0, row * 3.0]
+        with session(c.target("local"), g) as s:
+            s.run(v.initializer)
+            read = s.run(late)
+            assert read[0].tolist() == [12.0, 27.0] and read[1].tolist() == [[12.0, 27.0]], read
+
+
+@only_ours("TensorFlow shows the old value or the new one, as memory falls")
+def case_a_late_user_of_a_reference_whose_shape_may_change_is_refused():
+    with Cluster({"local": 1}) as c, graph() as g:
+        v = v1.Variable([1.0, 2.0], use_resource=False, validate_shape=False)
+        with tf.control_dependencies([v1.assign(v, [5.0, 6.0, 7.0], validate_shape=False)]):
+            late = v * 3.0
+        with session(c.target("local"), g) as s:
+            s.run(v.initializer)
+            raises(E.UnimplementedError, "validate_shape=false", lambda: s.run(late))
 
 
 def case_a_call_in_a_loop_runs_once_per_iteration():

@@ -164,6 +164,15 @@ def case_the_master_task_may_take_what_is_unplaced():
 
 
 @only_ours("the flag is ours")
+def case_everything_unplaced_may_go_to_task_0_of_the_first_job():
+    with flags("--default_placement=first-job"), Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
+        y = tf.identity(v1.placeholder_with_default(tf.constant(1.0), []), name="y")
+        with session(c.target("worker"), g) as s:
+            where = base.traced(s, y)
+    assert any("y" in nodes for device, nodes in where.items() if "/job:ps/" in device), where
+
+
+@only_ours("the flag is ours")
 def case_ports_may_be_mapped():
     inside, outside = base.free_ports(2)
     with Cluster({"local": 1}, start=False) as c, graph() as g:
@@ -173,6 +182,47 @@ def case_ports_may_be_mapped():
         with session("grpc://localhost:%d" % inside, g) as s:
             assert s.run(tf.constant(4.0) + 1.0) == 5.0
         assert "localhost:%d" % outside in c.log("local", 0)
+
+
+def several_cpus(c, target):
+    """Four CPU devices: listed, placed on, traced, each with variables of its own."""
+    with graph() as g:
+        x = v1.placeholder(tf.float32, [], name="x")
+        with tf.device("/cpu:3"):
+            v = base.ref_variable(5.0, "v")
+            y = tf.add(x, v, name="y")
+        with tf.device("/cpu:1"):
+            z = tf.multiply(y, 2.0, name="z")
+        with session(target, g) as s:
+            assert [d.name[-5:] for d in s.list_devices()] == ["CPU:%d" % i for i in range(4)]
+            s.run(v.initializer)
+            assert s.run(z, {x: 1.0}) == 12.0
+            md = v1.RunMetadata()
+            s.run(z, {x: 1.0}, options=v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE), run_metadata=md)
+            nodes = {d.device[-5:]: [n.node_name for n in d.node_stats] for d in md.step_stats.dev_stats}
+            assert "y" in nodes["CPU:3"] and "z" in nodes["CPU:1"], nodes
+    with graph() as g, tf.device("/cpu:4"):
+        with session(target, g) as s:
+            raises(E.InvalidArgumentError, "CPU:4", lambda: s.run(tf.constant(1.0)))
+
+
+@only_ours("the flag is ours")
+def case_a_task_may_have_several_cpu_devices():
+    with flags("--cpu_devices=4"), Cluster({"local": 1}) as c:
+        several_cpus(c, c.target("local"))
+
+
+@only_ours("it is a Python object, not a program with files and flags")
+def case_a_server_def_says_how_many_cpu_devices():
+    port = base.free_ports(1)[0]
+    definition = tensorflow_server_pb2.ServerDef(job_name="local", task_index=0, protocol="grpc")
+    definition.cluster.job.add(name="local").tasks[0] = "localhost:%d" % port
+    definition.default_session_config.device_count["CPU"] = 4
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(definition.SerializeToString())
+        file.flush()
+        with environment("TF_SERVER_DEF_FILE", file.name), Cluster({"local": 1}) as c:
+            several_cpus(c, "grpc://localhost:%d" % port)
 
 
 @only_ours("its log is another")

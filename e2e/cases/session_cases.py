@@ -198,12 +198,19 @@ def _nothing(s):
 
 
 @only_ours("it puts what is unplaced on the task that is asked")
-def case_what_is_unplaced_goes_to_task_0_of_the_first_job():
+def case_unplaced_state_goes_to_task_0_of_the_first_job_and_the_rest_where_it_costs_least():
     with Cluster({"ps": 1, "worker": 1}) as c, graph() as g:
-        y = tf.identity(v1.placeholder_with_default(tf.constant(1.0), []), name="y")
+        v = ref_variable(1.0, "v")
+        on_its_input = tf.negative(v, name="on_its_input")
+        x = v1.placeholder(tf.float32, [], name="x")
+        where_asked = tf.multiply(x, on_its_input, name="where_asked")
         with session(c.target("worker"), g) as s:
-            where = base.traced(s, y)
-    assert any("y" in nodes for device, nodes in where.items() if "/job:ps/" in device), where
+            s.run(v1.global_variables_initializer())
+            metadata = v1.RunMetadata()
+            assert s.run(where_asked, {x: 3.0}, v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE), metadata) == -3.0
+    where = {n.node_name: d.device for d in metadata.step_stats.dev_stats for n in d.node_stats}
+    ps, worker = (CPU % (job, 0) for job in ("ps", "worker"))
+    assert (where["v"], where["on_its_input"], where["where_asked"]) == (ps, ps, worker), where
 
 
 if __name__ == "__main__":

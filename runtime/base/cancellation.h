@@ -12,6 +12,12 @@
 
 namespace tensorfleet {
 
+// Thrown out of loops that are left because of a cancellation, so that nothing makes use of what
+// they have left half done. Contained (contain.h) turns it into the cancellation's status.
+struct CancelledLoop {
+  Status why;
+};
+
 class CancellationManager {
  public:
   using Token = int64_t;
@@ -30,6 +36,10 @@ class CancellationManager {
   bool is_cancelled() const { return cancelled_.load(std::memory_order_acquire); }
   // OK while not cancelled.
   Status status() const;
+  // Throws CancelledLoop once cancelled.
+  void LeaveIfCancelled() const {
+    if (is_cancelled()) throw CancelledLoop{status()};
+  }
 
   // Registers `callback` and returns its token, or returns -1 without keeping it when the manager
   // was cancelled already: the caller then does itself what the callback would have done.

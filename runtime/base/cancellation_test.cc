@@ -33,19 +33,23 @@ TEST(CancellationManager, RefusesARegistrationAfterCancellation) {
 }
 
 TEST(CancellationManager, DeregisterWaitsForARunningCallback) {
-  CancellationManager manager;
-  Notification started;
-  std::atomic<bool> finished{false};
-  const auto token = manager.Register([&] {
-    started.Notify();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    finished = true;
-  });
-  std::thread canceller([&] { manager.StartCancel(); });
-  started.Wait();
-  EXPECT_FALSE(manager.Deregister(token));
-  EXPECT_TRUE(finished);
-  canceller.join();
+  for (int round = 0; round < 100; ++round) {
+    CancellationManager manager;
+    Notification started, about_to_deregister;
+    std::atomic<bool> finished{false};
+    const auto token = manager.Register([&] {
+      started.Notify();
+      about_to_deregister.Wait();
+      std::this_thread::yield();
+      finished = true;
+    });
+    std::thread canceller([&] { manager.StartCancel(); });
+    started.Wait();
+    about_to_deregister.Notify();
+    EXPECT_FALSE(manager.Deregister(token));
+    EXPECT_TRUE(finished);
+    canceller.join();
+  }
 }
 
 TEST(CancellationManager, AChildFollowsItsParentButNotTheOtherWayRound) {

@@ -11,6 +11,7 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/strings/string_view.h"
+#include "runtime/base/cancellation.h"
 #include "runtime/base/mutex.h"
 
 namespace tensorfleet {
@@ -24,6 +25,7 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   // Runs `work` on some thread of the pool. `work` must not block on other work of the same pool.
+  // What it throws is logged and goes no further: whoever waits for it must notice that it is gone.
   void Schedule(std::function<void()> work);
 
   int num_threads() const { return static_cast<int>(threads_.size()); }
@@ -32,8 +34,12 @@ class ThreadPool {
   // idle threads of the pool, and returns when all calls have returned. `cost_per_unit` is a rough
   // number of nanoseconds per unit: cheap loops stay on the calling thread. Safe to call from a
   // pool thread: the caller takes ranges itself, so it never waits for work that has not begun.
+  // What a call throws is thrown here, after the others have returned; the rest is left undone.
+  // So it is when `cancellation` comes meanwhile (CancelledLoop); ranges are then milliseconds
+  // long.
   void ParallelFor(int64_t total, int64_t cost_per_unit,
-                   absl::FunctionRef<void(int64_t begin, int64_t end)> body);
+                   absl::FunctionRef<void(int64_t begin, int64_t end)> body,
+                   const CancellationManager* cancellation = nullptr);
 
  private:
   void Loop();

@@ -2,6 +2,9 @@
 
 #include <pthread.h>
 
+#include "runtime/base/contain.h"
+#include "runtime/base/log.h"
+
 namespace tensorfleet {
 
 TimerQueue::~TimerQueue() {
@@ -57,7 +60,8 @@ void TimerQueue::Loop() {
     when_.erase(first->first.second);
     timers_.erase(first);
     mu_.Unlock();
-    what();
+    const Status thrown = Contained(what);
+    if (!thrown.ok()) LogError("a timer's work was broken off", {{"error", thrown.ToString()}});
     what = nullptr;
     mu_.Lock();
   }

@@ -183,6 +183,39 @@ def independent(c):
     return nanoseconds_per_neg(c, False)
 
 
+# Nothing of these is tied to a place: where they run is the placement's choice, as it stands by default.
+
+@question("empty step, a worker beside a ps", "us", {"ps": 1, "worker": 1})
+def empty_step_beside_ps(c):
+    return repeated(c.target("worker"), lambda: (tf.no_op(), None))
+
+
+@question("constant fetched, a worker beside a ps", "us", {"ps": 1, "worker": 1})
+def constant_beside_ps(c):
+    return repeated(c.target("worker"), lambda: (tf.constant(1.0), None))
+
+
+@question("chain of 1000 scalar Neg, a worker beside a ps", "us", {"ps": 1, "worker": 1})
+def chain_beside_ps(c):
+    return repeated(c.target("worker"), lambda: (negs(True)(), None), plain=True)
+
+
+@question("session over a graph of 10,000 nodes, created, asked once, closed", "ms", {"local": 1})
+def session_creation(c):
+    graph = tf.Graph()
+    with graph.as_default():
+        x = v1.placeholder_with_default(tf.constant(1.0), [])
+        for i in range(2500):
+            with tf.name_scope("layer_%d" % i):
+                x = tf.tanh(tf.add(tf.multiply(x, 0.5), x))
+        nothing = tf.no_op()
+
+    def once():
+        with session(c.target("local"), graph) as s:
+            s.run(nothing)
+    return lambda: seconds_per_call(once)[0] * 1e3
+
+
 def read_from_ps(elements):
     def build():
         with tf.device("/job:ps/task:0"):

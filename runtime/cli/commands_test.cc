@@ -53,6 +53,7 @@ TEST(ServerCommand, NamesTheFlagWhoseValueIsOfNoUse) {
            {"--default_placement nowhere", "--default_placement"},
            {"--dump_graph /no/such/folder", "--dump_graph"},
            {"--cluster_spec ps|", "--cluster_spec"},
+           {"--forbid_ops Readfile", "'Readfile' is neither an op nor one of the groups"},
            {"--log_level loud", "loud"},
            {"--log_format xml", "--log_format"}}) {
     const Outcome outcome = Typed("server " + line);

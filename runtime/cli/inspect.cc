@@ -16,8 +16,8 @@
 #include "runtime/io/saved_tensors.h"
 #include "runtime/ops/all.h"
 #include "runtime/tensor/tensor_proto.h"
-#include "runtime/train/checkpoint_state.h"
-#include "runtime/train/train_graph.h"
+#include "runtime/train/checkpoint/checkpoint_state.h"
+#include "runtime/train/job/train_graph.h"
 
 namespace tensorfleet::cli {
 namespace {

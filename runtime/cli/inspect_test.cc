@@ -7,8 +7,8 @@
 
 #include "runtime/io/checkpoint_writer.h"
 #include "runtime/io/testing/scratch_dir.h"
-#include "runtime/train/checkpoint_state.h"
-#include "runtime/train/event_writer.h"
+#include "runtime/train/checkpoint/checkpoint_state.h"
+#include "runtime/train/session/event_writer.h"
 #include "runtime/train/testing/counting_model.h"
 
 namespace tensorfleet::cli {

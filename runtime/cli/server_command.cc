@@ -11,10 +11,13 @@
 #include "runtime/base/log.h"
 #include "runtime/cli/commands.h"
 #include "runtime/cli/gpu_list.h"
+#include "runtime/cli/limit_flags.h"
 #include "runtime/cli/log_flags.h"
 #include "runtime/cli/server_config.h"
-#include "runtime/kernels/cpu/all.h"
+#include "runtime/device/cpu_devices.h"
 #include "runtime/ops/all.h"
+#include "runtime/pjrt/devices.h"
+#include "runtime/pjrt/placements.h"
 #include "runtime/rpc/metrics_server.h"
 #include "runtime/rpc/server.h"
 
@@ -43,22 +46,34 @@ running steps may finish within --drain_deadline, then it exits with 0.)";
 struct ServerFlags {
   ClusterFlags cluster;
   LogFlags log;
+  LimitFlags limits;
   int metrics_port = 0;
   double drain_deadline = 10;
   int threads = 0;
+  int cpu_devices = 0;
   int tensor_port = 0;
   std::string dump_dir;
-  std::string default_placement = "first-job";
+  std::string pjrt;
+  std::string default_placement = "auto";
   bool ignore_drain = false;
+  int64_t cached_steps = 1000;
+  int64_t cached_step_mib = 256;
+  double session_idle_timeout = 24 * 3600;
+  double master_lease = 600;
 };
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  return std::chrono::milliseconds(static_cast<int64_t>(seconds * 1000));
+}
 
 const char* Env(const char* name) { return std::getenv(name); }
 
 StatusOr<DefaultPlacement> ParsePlacement(const std::string& text) {
+  if (text == "auto") return DefaultPlacement::kAuto;
   if (text == "first-job") return DefaultPlacement::kFirstJobTaskZero;
   if (text == "master-task") return DefaultPlacement::kMasterTask;
-  return InvalidArgument("--default_placement must be 'first-job' or 'master-task', not '", text,
-                         "'");
+  return InvalidArgument("--default_placement must be 'auto', 'first-job' or 'master-task', not '",
+                         text, "'");
 }
 
 // Ends the process when draining takes much longer than it may: something hangs, and waiting does
@@ -76,10 +91,23 @@ Status Serve(const ServerFlags& flags) {
   TFLEET_ASSIGN_OR_RETURN(rpc::ServerOptions options, ServerConfigFrom(flags.cluster, &Env));
   TFLEET_ASSIGN_OR_RETURN(options.default_placement, ParsePlacement(flags.default_placement));
   options.ops = &BuiltinOps();
-  options.kernels = &CpuKernels();
+  options.kernels = &pjrt::AllKernels();
+  TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<pjrt::Devices> devices,
+                          pjrt::Devices::Open(flags.pjrt, &Env, pjrt::kPluginFolder));
+  if (!devices->empty()) {
+    options.more_devices = [&](const std::string& task, ThreadPool* pool) {
+      return devices->ForTask(task, pool, options.ops, options.kernels);
+    };
+  }
+  TFLEET_ASSIGN_OR_RETURN(options.limits, flags.limits.Apply(BuiltinOps()));
   options.compute_threads = flags.threads;
+  options.cpu_devices = flags.cpu_devices;
   options.tensor_port = flags.tensor_port;
   options.dump_dir = flags.dump_dir;
+  options.cached_steps = flags.cached_steps;
+  options.cached_step_bytes = flags.cached_step_mib << 20;
+  options.session_idle_timeout = Milliseconds(flags.session_idle_timeout);
+  options.master_lease = Milliseconds(flags.master_lease);
   if (!flags.ignore_drain) {
     options.on_drain = [](const std::string& from, const std::string& reason) {
       LogInfo("Asked to leave", {{"by", from}, {"why", reason}});
@@ -112,7 +140,7 @@ Status Serve(const ServerFlags& flags) {
   LogInfo("Draining: running steps may finish, new ones are refused",
           {{"signal", received}, {"deadline_seconds", flags.drain_deadline}});
   StartWatchdog(flags.drain_deadline);
-  server->Stop(std::chrono::milliseconds(static_cast<int64_t>(flags.drain_deadline * 1000)));
+  server->Stop(Milliseconds(flags.drain_deadline));
   LogInfo("Server has stopped");
   // Nothing is left to save; the kernel frees memory faster than destructors do.
   std::cout.flush();
@@ -137,14 +165,25 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
       "host:port to listen on when it is not the port of this task's address in the cluster "
       "(containers with mapped ports)");
   command
-      ->add_option(
-          "--default_placement", flags->default_placement,
-          "Where nodes go that nothing ties to a place: 'first-job' is task 0 of the cluster's "
-          "first job, whichever server is asked, so that variables are shared; 'master-task' is "
-          "the task of the server that is asked, as in TensorFlow 2.15")
+      ->add_option("--default_placement", flags->default_placement,
+                   "Where nodes go that nothing ties to a place. 'auto': variables, queues and "
+                   "tables to task "
+                   "0 of the cluster's first job, whichever server is asked, so that they are "
+                   "shared; the rest "
+                   "with its only input or its only user, or else to the task that is asked. "
+                   "'first-job': all "
+                   "to task 0 of the first job. 'master-task': all to the task that is asked, as "
+                   "in TensorFlow "
+                   "2.15")
       ->capture_default_str();
   command->add_option("--threads", flags->threads, "Threads for kernels; 0: one per core")
       ->check(CLI::Range(0, 4096));
+  command
+      ->add_option(
+          "--cpu_devices", flags->cpu_devices,
+          "CPU devices of this task, which share its threads; 0: device_count of CPU in the "
+          "ServerDef's default_session_config, else one")
+      ->check(CLI::Range(0, kMaxCpuDevices));
   command
       ->add_option(
           "--tensor_port", flags->tensor_port,
@@ -162,11 +201,41 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
                    "Seconds that running steps have after SIGTERM")
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
+  command
+      ->add_option("--cached_steps", flags->cached_steps,
+                   "Prepared steps (sets of feeds, fetches and targets) that each session keeps; "
+                   "those used least recently go first, and are prepared anew when they are needed")
+      ->check(CLI::Range(1, 1'000'000))
+      ->capture_default_str();
+  command
+      ->add_option("--cached_step_mib", flags->cached_step_mib,
+                   "About how many MiB the workers may keep for the prepared steps of one session")
+      ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  command
+      ->add_option("--session_idle_timeout", flags->session_idle_timeout,
+                   "Seconds after which a session is closed whose client asks for nothing and "
+                   "whose steps have ended; its client is then told that the session is not found. "
+                   "Variables stay. 0: never, as TensorFlow's servers")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command
+      ->add_option("--master_lease", flags->master_lease,
+                   "Seconds that this task keeps graphs and steps for another task's master that "
+                   "runs nothing and does not answer, or has no such session any more; 0: for ever")
+      ->check(CLI::Range(0.0, 1e9))
+      ->capture_default_str();
+  command->add_option(
+      "--pjrt", flags->pjrt,
+      "Devices through PJRT plug-ins: TYPE=PATH[?option=value&...],...; 'none' for none. Empty: "
+      "the "
+      "variable TENSORFLEET_PJRT_PLUGINS, else what is in /usr/lib/tensorfleet/pjrt");
   command->add_flag("--ignore_drain", flags->ignore_drain,
                     "Stay when the job's chief says that the job has finished");
   command->add_option(
       "--dump_graph", flags->dump_dir,
       "Folder that gets each session's graph as text before placing, placed, pruned and rewritten");
+  flags->limits.AddTo(command);
   flags->log.AddTo(command);
   command->callback([flags, exit_code] {
     const Status status = Serve(*flags);

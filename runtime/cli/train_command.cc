@@ -13,8 +13,8 @@
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
 #include "runtime/rpc/metrics_server.h"
-#include "runtime/train/cluster_role.h"
-#include "runtime/train/task_process.h"
+#include "runtime/train/job/cluster_role.h"
+#include "runtime/train/job/task_process.h"
 
 namespace tensorfleet::cli {
 namespace {

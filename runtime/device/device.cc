@@ -2,6 +2,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/base/random_id.h"
+#include "runtime/device/base_device.h"
+#include "runtime/device/cpu_devices.h"
 
 namespace tensorfleet {
 namespace {
@@ -25,12 +27,18 @@ class RenamedDevice final : public Device {
   RenamedDevice(DeviceAttributes attributes, Device* device)
       : Device(std::move(attributes)), device_(device) {}
   ThreadPool& pool() override { return device_->pool(); }
+  Device* base() const { return BaseDevice(device_); }
 
  private:
   Device* const device_;
 };
 
 }  // namespace
+
+Device* BaseDevice(Device* device) {
+  const auto* const renamed = dynamic_cast<const RenamedDevice*>(device);
+  return renamed != nullptr ? renamed->base() : device;
+}
 
 DeviceSet::DeviceSet(std::vector<std::unique_ptr<Device>> devices) : devices_(std::move(devices)) {}
 
@@ -44,14 +52,23 @@ StatusOr<Device*> DeviceSet::Find(absl::string_view name) const {
   return InvalidArgument(name, " unknown device.");
 }
 
+std::vector<std::unique_ptr<Device>> MakeCpuDevices(absl::string_view task, int count,
+                                                    ThreadPool* pool) {
+  std::vector<std::unique_ptr<Device>> devices;
+  for (int i = 0; i < count; ++i) {
+    DeviceAttributes attributes;
+    attributes.name = absl::StrCat(task, "/device:CPU:", i);
+    attributes.type = "CPU";
+    attributes.memory_limit = kReportedCpuMemory;
+    attributes.incarnation = RandomNonZero64();
+    attributes.parsed = DeviceName::Parse(attributes.name).value();
+    devices.push_back(std::make_unique<CpuDevice>(std::move(attributes), pool));
+  }
+  return devices;
+}
+
 std::unique_ptr<Device> MakeCpuDevice(absl::string_view task, ThreadPool* pool) {
-  DeviceAttributes attributes;
-  attributes.name = absl::StrCat(task, "/device:CPU:0");
-  attributes.type = "CPU";
-  attributes.memory_limit = kReportedCpuMemory;
-  attributes.incarnation = RandomNonZero64();
-  attributes.parsed = DeviceName::Parse(attributes.name).value();
-  return std::make_unique<CpuDevice>(std::move(attributes), pool);
+  return std::move(MakeCpuDevices(task, 1, pool)[0]);
 }
 
 std::unique_ptr<Device> MakeRenamedDevice(absl::string_view task, Device* device) {

@@ -2,14 +2,39 @@
 #include "runtime/execute/active_op.h"
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <utility>
 
+#include "runtime/base/contain.h"
 #include "runtime/execute/step.h"
 #include "runtime/execute/step_stats.h"
+#include "runtime/tensor/memory_account.h"
 
 namespace tensorfleet::execute {
 
 thread_local int DriveDepth::depth_ = 0;
+
+// What an asynchronous kernel answers with, shared by the copies of its `done`. One that has let go
+// of them all without an answer, as when something threw far from here, has failed.
+class Answer {
+ public:
+  explicit Answer(ActiveOp* op) : op_(op) {}
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  ~Answer() { Give(Internal("the kernel was broken off before it gave an answer")); }
+  // The first one counts.
+  void Give(Status status) {
+    ActiveOp* const op = op_.exchange(nullptr, std::memory_order_acq_rel);
+    if (op == nullptr) return;
+    op->status = std::move(status);
+    op->end_nanos = op->step->stats_ != nullptr ? NowNanos() : 0;
+    op->step->Complete(op);
+  }
+
+ private:
+  std::atomic<ActiveOp*> op_;
+};
 
 void RecordCost(const NodeItem& item, int64_t nanos) {
   const uint32_t sample = static_cast<uint32_t>(std::clamp<int64_t>(nanos, 0, kUnknownCost - 1));
@@ -74,11 +99,17 @@ void Step::StartAsync(const NodeItem& item, Iteration* iteration, bool is_dead) 
 void Step::LaunchAsync(ActiveOp* op) {
   const bool timed = measure_ || stats_ != nullptr;
   if (timed) op->start_nanos = NowNanos();
-  op->item->async->ComputeAsync(*op->context, [op](Status status) {
-    op->status = std::move(status);
-    op->end_nanos = op->step->stats_ != nullptr ? NowNanos() : 0;
-    op->step->Complete(op);
+  auto answer = std::make_shared<Answer>(op);
+  Status thrown = Contained([&] {
+    op->item->async->ComputeAsync(*op->context,
+                                  [answer](Status status) { answer->Give(std::move(status)); });
   });
+  if (thrown.ok()) return;
+  // Whoever has the answer in hand all the same is told to hurry.
+  if (context_.cancellation != nullptr && answer.use_count() > 1) {
+    context_.cancellation->StartCancel(MarkDerived(thrown));
+  }
+  answer->Give(std::move(thrown));
 }
 
 bool Step::Execute(ActiveOp* op, bool is_driver) {
@@ -86,7 +117,7 @@ bool Step::Execute(ActiveOp* op, bool is_driver) {
   if (item.async == nullptr) {
     const bool timed = measure_ || stats_ != nullptr;
     op->start_nanos = timed ? NowNanos() : 0;
-    op->status = item.kernel->Compute(*op->context);
+    op->status = Contained([&] { return item.kernel->Compute(*op->context); });
     op->end_nanos = timed ? NowNanos() : 0;
     if (timed) RecordCost(item, op->end_nanos - op->start_nanos);
     return true;
@@ -102,6 +133,7 @@ bool Step::Execute(ActiveOp* op, bool is_driver) {
 }
 
 void Step::RunOnPool(ActiveOp* op) {
+  const MemoryAccount::Scope scope(memory_);
   if (!Execute(op, /*is_driver=*/false)) return;
   if (EnterOrPush(op)) Drive(op, /*may_work=*/true);
 }
@@ -161,7 +193,11 @@ void Step::Completed(ActiveOp* op) {
     if (!status.ok()) Fail(WithNode(status, item.node->name()));
     return;
   }
-  Propagate(item, op->iteration, op->outputs, op->is_dead);
+  Status thrown = Contained([&] { Propagate(item, op->iteration, op->outputs, op->is_dead); });
+  if (!thrown.ok()) {
+    for (EdgeValue& output : outputs) Empty(output);
+    Fail(WithNode(thrown, item.node->name()));
+  }
   FreeActive(op);
 }
 

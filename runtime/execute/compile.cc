@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/base/contain.h"
 #include "runtime/execute/frame_layout.h"
 #include "runtime/graph/attr.h"
+#include "runtime/graph/passed_reference.h"
 
 namespace tensorfleet::execute {
 namespace {
@@ -54,7 +56,8 @@ class GraphCompiler {
     frame.first_states.push_back(state);
     if (item.num_outputs > 0) item.output_type = node.output_type(0);
     if (item.num_outputs == 1 && !IsRef(item.output_type) &&
-        !item.Is(kIsEnter | kIsExit | kIsNextIteration | kIsTransfer | kMayLeaveOutputs)) {
+        !item.Is(kIsEnter | kIsExit | kIsNextIteration | kIsTransfer | kMayLeaveOutputs |
+                 kPassesReference)) {
       item.flags |= kIsPlain;
     }
     item.output_types = static_cast<int32_t>(out_->output_types.size());
@@ -75,8 +78,9 @@ class GraphCompiler {
     if (node.IsNextIteration()) flags |= kIsNextIteration;
     if (node.IsControlTrigger()) flags |= kIsControlTrigger;
     if (node.IsSend() || node.IsRecv()) flags |= kIsTransfer | kIsUrgent;
-    if (node.IsSwitch() || node.op() == "_SwitchN") flags |= kMayLeaveOutputs;
-    // What a client did not write is no news to it.
+    if (node.IsSwitch()) flags |= kMayLeaveOutputs;
+    if (PassesReference(node)) flags |= kPassesReference;
+    // Step statistics leave out the nodes that servers add: the client does not know them.
     if (!node.IsSend() && !node.IsRecv() && !node.IsArg() && !node.IsRetval()) flags |= kIsTraced;
     return flags;
   }
@@ -102,10 +106,11 @@ class GraphCompiler {
     item->refs_begin = static_cast<int32_t>(out_->ref_inputs.size());
     for (int i = 0; i < node.num_inputs(); ++i) {
       const Edge& edge = *node.in_edge(i);
-      if (!IsRef(edge.src->output_type(edge.src_output))) continue;
+      if (!IsRef(edge.src->output_type(edge.src_output)) && !PassesReference(*edge.src)) continue;
       RefInput ref;
       ref.input = i;
-      ref.read = !IsRef(node.input_type(i));
+      const bool passed_on = item->Is(kPassesReference) && MayPassReference(node, i);
+      ref.read = !IsRef(node.input_type(i)) && !passed_on;
       ref.must_be_initialized = ref.read || !node.schema().allows_uninitialized_input;
       ref.variable = edge.src->name();
       if (edge.src_output > 0) absl::StrAppend(&ref.variable, ":", edge.src_output);
@@ -118,7 +123,7 @@ class GraphCompiler {
   }
 
   Status AddKernel(const Node& node, NodeItem* item) {
-    StatusOr<std::shared_ptr<const Kernel>> kernel = make_kernel_(node);
+    StatusOr<std::shared_ptr<const Kernel>> kernel = Contained([&] { return make_kernel_(node); });
     if (!kernel.ok()) return WithNode(kernel.status(), node.name());
     item->kernel = kernel->get();
     item->async = item->kernel->AsAsync();

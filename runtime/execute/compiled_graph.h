@@ -28,6 +28,7 @@ enum NodeFlags : uint16_t {
   kMayLeaveOutputs = 1 << 9,  // Switch and its like: an output that was not set is dead
   kIsTraced = 1 << 10,
   kIsPlain = 1 << 11,  // one output, a value that is always set, for nodes of the same iteration
+  kPassesReference = 1 << 12,  // an output typed as a value may be a reference all the same
 };
 
 // How a reference that arrives at an input is taken.

@@ -15,6 +15,7 @@
 
 namespace tensorfleet {
 
+class MemoryAccount;
 class StepStatsCollector;
 
 // Gives the kernel of a node; stateful kernels may be shared between graphs of a session (by node
@@ -37,6 +38,9 @@ class Executor {
   struct RunArgs {
     StepContext step;
     StepStatsCollector* stats = nullptr;  // null: no trace
+    // What the tensors of this run are charged to; null: what the calling thread charges. Must live
+    // until `done`.
+    MemoryAccount* memory = nullptr;
     // Whether the calling thread may run expensive nodes too, instead of leaving them to the
     // device's pool: right for a thread that would only wait.
     bool caller_may_work = false;
@@ -49,6 +53,8 @@ class Executor {
   // Waits. Not for pool threads.
   Status Run(const RunArgs& args) const;
 
+  // The memory that is kept for later runs, while none is under way.
+  virtual size_t idle_bytes() const = 0;
   virtual const Graph& graph() const = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "runtime/execute/executor.h"
 
+#include <limits>
 #include <thread>
 
 #include "runtime/execute/testing/step_fixture.h"
@@ -56,6 +57,15 @@ TEST_F(ExecutorTest, ObeysControlEdges) {
   EXPECT_THAT(*Run(g, 2), ElementsAre(1, 2));
 }
 
+TEST_F(ExecutorTest, FlushesDenormalsOnTheCallersThreadToo) {
+  GraphText g;
+  g.Add("f", "Flushes");
+  g.Return(0, "f");
+  EXPECT_THAT(*Run(g), ElementsAre(1));
+  volatile float least = std::numeric_limits<float>::min();
+  EXPECT_GT(least / 2, 0) << "the caller's own arithmetic is as before";
+}
+
 TEST_F(ExecutorTest, NamesTheNodeThatFailed) {
   GraphText g;
   g.Value("x", 5);
@@ -67,6 +77,48 @@ TEST_F(ExecutorTest, NamesTheNodeThatFailed) {
   EXPECT_EQ(status.message(), "broken\n\t [[{{node bad}}]]");
   EXPECT_EQ(runs(), 0);
   EXPECT_TRUE(cancellation_->is_cancelled());
+}
+
+TEST_F(ExecutorTest, WhatAKernelThrowsIsTheErrorOfItsNode) {
+  const auto status_of = [&](const char* op, const char* what) {
+    GraphText g;
+    g.Value("x", 1);
+    g.Add("bad", op, {"x"}).Attr("what", what);
+    g.Return(0, "bad");
+    ResetStep();
+    return Run(g).status();
+  };
+  for (const char* op : {"Throws", "ThrowsLater"}) {
+    for (const char* what : {"memory", "length"}) {
+      const Status status = status_of(op, what);
+      EXPECT_TRUE(absl::IsResourceExhausted(status)) << op << " " << what << ": " << status;
+      EXPECT_THAT(status.message(), HasSubstr("[[{{node bad}}]]"));
+    }
+    const Status other = status_of(op, "the moon is down");
+    EXPECT_TRUE(absl::IsInternal(other)) << other;
+    EXPECT_THAT(other.message(), HasSubstr("the moon is down"));
+    EXPECT_THAT(other.message(), HasSubstr("[[{{node bad}}]]"));
+  }
+}
+
+TEST_F(ExecutorTest, AnAnswerThatIsDroppedOnAPoolFailsTheNode) {
+  GraphText g;
+  g.Value("x", 1);
+  g.Add("bad", "ThrowsLater", {"x"}).Attr("what", "");
+  g.Return(0, "bad");
+  const Status status = Run(g).status();
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("[[{{node bad}}]]"));
+}
+
+TEST_F(ExecutorTest, AKernelThatCannotBeMadeFailsTheGraph) {
+  GraphText g;
+  g.Value("x", 1);
+  g.Add("bad", "Throws", {"x"}).Attr("what", "made");
+  g.Return(0, "bad");
+  const Status status = Compile(g).status();
+  EXPECT_TRUE(absl::IsInternal(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("bad"));
 }
 
 TEST_F(ExecutorTest, RunsAgainAfterAnError) {
@@ -299,6 +351,39 @@ TEST_F(ExecutorTest, ManyStepsOfOneGraphMayRunAtOnce) {
   EXPECT_EQ(good, 300);
 }
 
+TEST_F(ExecutorTest, KeepsFewStatesOfALargeGraphForLaterRuns) {
+  GraphText g;
+  g.Value("x", 3);
+  std::string last = "x";
+  for (int i = 0; i < 3000; ++i) {
+    const std::string name = "n" + std::to_string(i);
+    g.Add(name, "Identity", {last});
+    last = name;
+  }
+  g.Add("never", "Never", {last});
+  g.Return(0, "never");
+  auto executor = *Compile(g);
+  // As many runs at once as would be kept of a small graph.
+  std::atomic<int> running{16};
+  Notification all_over;
+  std::vector<Tensor> results(1);
+  CallFrame frame{{}, absl::MakeSpan(results)};
+  for (int i = running; i > 0; --i) {
+    Executor::RunArgs run;
+    run.step.device = device_.get();
+    run.step.cancellation = cancellation_.get();
+    run.step.frame = &frame;
+    executor->RunAsync(run, [&](const Status&) {
+      if (--running == 0) all_over.Notify();
+    });
+  }
+  EXPECT_EQ(executor->idle_bytes(), 0);
+  cancellation_->StartCancel();
+  all_over.Wait();
+  EXPECT_GT(executor->idle_bytes(), 3000 * sizeof(EdgeValue));
+  EXPECT_LT(executor->idle_bytes(), 512 << 10);
+}
+
 // Cancellation.
 
 TEST_F(ExecutorTest, StopsWhenTheStepIsCancelled) {
@@ -307,12 +392,8 @@ TEST_F(ExecutorTest, StopsWhenTheStepIsCancelled) {
   g.Add("never", "Never", {"x"});
   g.Return(0, "never");
   auto executor = *Compile(g);
-  std::thread canceller([this] {
-    std::this_thread::sleep_for(milliseconds(20));
-    cancellation_->StartCancel(Cancelled("enough"));
-  });
+  When([] { return waits() > 0; }, [this] { cancellation_->StartCancel(Cancelled("enough")); });
   EXPECT_EQ(Run(*executor, {}, 1).status().code(), absl::StatusCode::kCancelled);
-  canceller.join();
 }
 
 TEST_F(ExecutorTest, StartsNothingInAStepThatWasCancelledBefore) {
@@ -332,14 +413,13 @@ TEST_F(ExecutorTest, StopsALoopThatNeverEnds) {
   g.Value("zero", 0);
   g.Value("limit", 1);
   g.CountingLoop("loop", "zero", "limit", "zero");
+  g.Add("rounds", "Count", {"loop/switch:1"});
   g.Return(0, "loop/exit");
   auto executor = *Compile(g);
-  std::thread canceller([this] {
-    std::this_thread::sleep_for(milliseconds(50));
-    cancellation_->StartCancel(DeadlineExceeded("took too long"));
-  });
+  on_count() = [this](int64_t rounds) {
+    if (rounds == 100) cancellation_->StartCancel(DeadlineExceeded("took too long"));
+  };
   const Status status = Run(*executor, {}, 1).status();
-  canceller.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded);
 }
 
@@ -382,12 +462,9 @@ TEST_F(ExecutorTest, CancellationEndsAReceive) {
   WithKey(g.Add("recv", "_Recv"), "edge_1_x").Attr("tensor_type", DType::kInt64);
   g.Return(0, "recv");
   auto executor = *Compile(g);
-  std::thread canceller([this] {
-    std::this_thread::sleep_for(milliseconds(20));
-    cancellation_->StartCancel(Cancelled("enough"));
-  });
+  When([this] { return !rendezvous_->IsEmpty(); },  // the receiver is there
+       [this] { cancellation_->StartCancel(Cancelled("enough")); });
   const Status status = Run(*executor, {}, 1).status();
-  canceller.join();
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_THAT(std::string(status.message()), HasSubstr("enough"));
 }
@@ -396,17 +473,27 @@ TEST_F(ExecutorTest, ARootCauseBeatsTheEchoOfAnother) {
   GraphText g;
   g.Value("x", 3);
   WithKey(g.Add("recv", "_Recv"), "edge_1_x").Attr("tensor_type", DType::kInt64);
-  g.Add("slow", "Slow", {"x"}).Attr("micros", 30'000);
-  g.Add("bad", "Slow", {"x"}).Attr("micros", 30'000);
-  g.Add("sum", "Sum", {"recv", "slow", "bad"});
+  g.Add("bad", "FailsLate", {"x"}).Attr("message", "the cause");
+  g.Add("sum", "Sum", {"recv", "bad"});
   g.Return(0, "sum");
   auto executor = *Compile(g);
-  std::thread peer([this] {
-    std::this_thread::sleep_for(milliseconds(5));
-    rendezvous_->StartAbort(MarkDerived(Aborted("a peer failed")));
-  });
+  // The echo comes first, while both wait; it cancels the step, and only then the other one fails.
+  When([this] { return waits() > 0 && !rendezvous_->IsEmpty(); },
+       [this] { rendezvous_->StartAbort(MarkDerived(Aborted("a peer failed"))); });
   const Status status = Run(*executor, {}, 1).status();
-  peer.join();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_FALSE(IsDerived(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("the cause"));
+}
+
+TEST_F(ExecutorTest, TheEchoOfAnotherIsToldWhenThereIsNoCauseHere) {
+  GraphText g;
+  WithKey(g.Add("recv", "_Recv"), "edge_1_x").Attr("tensor_type", DType::kInt64);
+  g.Return(0, "recv");
+  auto executor = *Compile(g);
+  When([this] { return !rendezvous_->IsEmpty(); },
+       [this] { rendezvous_->StartAbort(MarkDerived(Aborted("a peer failed"))); });
+  const Status status = Run(*executor, {}, 1).status();
   EXPECT_TRUE(IsDerived(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("a peer failed"));
 }

@@ -24,7 +24,9 @@ Iteration* FrameStore::MakeIteration(int32_t index) {
     const size_t slots = layout.num_slots * sizeof(EdgeValue);
     const size_t children = layout.num_children * sizeof(Frame*);
     const size_t states = layout.first_states.size() * sizeof(uint32_t);
-    blocks_.push_back(std::make_unique<char[]>(sizeof(Iteration) + slots + children + states));
+    const size_t size = sizeof(Iteration) + slots + children + states;
+    blocks_.push_back(std::make_unique<char[]>(size));
+    bytes_ += size;
     char* at = blocks_.back().get();
     iteration = new (at) Iteration;
     at += sizeof(Iteration);

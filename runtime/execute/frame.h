@@ -68,6 +68,9 @@ class FrameStore {
   Frame* MakeFrame(int32_t layout);
   void FreeFrame(Frame* frame);
 
+  // What it holds on to.
+  size_t bytes() const { return bytes_ + all_frames_.size() * sizeof(Frame); }
+
   void ResetStates(Iteration* iteration) const;
   void EmptySlots(Iteration* iteration) const;
 
@@ -76,6 +79,7 @@ class FrameStore {
   std::vector<Iteration*> free_iterations_;  // by layout
   Frame* free_frames_ = nullptr;
   std::vector<std::unique_ptr<char[]>> blocks_;
+  size_t bytes_ = 0;  // of the blocks
   std::vector<Iteration*> all_iterations_;
   std::deque<Frame> all_frames_;
 };

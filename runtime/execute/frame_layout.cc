@@ -10,6 +10,9 @@
 namespace tensorfleet::execute {
 namespace {
 
+// Deeper ones are no program's: what is done for frames may call itself for the frames inside.
+constexpr int kMaxFrameDepth = 256;
+
 class FrameFinder {
  public:
   explicit FrameFinder(const Graph& graph) : graph_(graph) {
@@ -82,6 +85,11 @@ class FrameFinder {
     }
     auto [it, is_new] = by_name_.try_emplace({parent, name}, result_.frames.size());
     if (is_new) {
+      depth_.push_back(depth_[parent] + 1);
+      if (depth_.back() > kMaxFrameDepth) {
+        return ResourceExhausted("{{node ", enter.name(), "}}: frame '", name,
+                                 "' is nested in more than ", kMaxFrameDepth, " others");
+      }
       FrameLayout frame;
       frame.name = name;
       frame.name_hash = FrameNameHash(name);
@@ -111,6 +119,7 @@ class FrameFinder {
 
   const Graph& graph_;
   FrameAssignment result_;
+  std::vector<int> depth_ = {0};  // of each frame
   std::map<std::pair<int32_t, std::string>, int32_t> by_name_;
   std::vector<const Node*> came_from_;
   std::vector<Node*> work_;

@@ -2,8 +2,6 @@
 
 #include <google/protobuf/text_format.h>
 
-#include <thread>
-
 #include "runtime/execute/testing/step_fixture.h"
 
 namespace tensorfleet {
@@ -79,6 +77,7 @@ class FunctionRuntimeTest : public StepFixture {
                  "c:output:0"));
     // down(x) = x > 0 ? down(x - 1) : x, one call inside the other.
     AddFunction(Function("Same", 1, Node("i", "Identity", {"a0"}), "i:y:0"));
+    AddFunction(Function("CountedSame", 1, Node("c", "Count", {"a0"}), "c:y:0"));
     AddFunction(
         Function("Down", 1,
                  Node("m1", "Value", {}, IntAttr("v", -1)) + Node("d", "Add", {"a0", "m1:y:0"}) +
@@ -221,15 +220,13 @@ TEST_F(FunctionRuntimeTest, WhileDoesNotGrowTheStack) {
 TEST_F(FunctionRuntimeTest, AnEndlessWhileStopsWhenTheStepIsCancelled) {
   GraphText g;
   g.Arg(0);
-  While(&g, "Always", "Inc", "arg0");
+  While(&g, "Always", "CountedSame", "arg0");
   g.Return(0, "while");
   auto executor = *Compile(g);
-  std::thread canceller([this] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    cancellation_->StartCancel(Cancelled("enough"));
-  });
+  on_count() = [this](int64_t rounds) {
+    if (rounds == 100) cancellation_->StartCancel(Cancelled("enough"));
+  };
   EXPECT_EQ(Run(*executor, {0}, 1).status().code(), absl::StatusCode::kCancelled);
-  canceller.join();
 }
 
 TEST_F(FunctionRuntimeTest, RefusesAConditionOfTheWrongKind) {

@@ -1,7 +1,11 @@
 #include "runtime/execute/kernel_cache.h"
 
+#include <map>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "runtime/kernels/accelerator.h"
 #include "runtime/kernels/function_call.h"
 
 namespace tensorfleet {
@@ -15,11 +19,25 @@ bool CallsFunctions(const Node& node) {
   return false;
 }
 
-// What belongs to one graph although its op is stateful: arguments, results and transfers keep no
-// state, and their names repeat from graph to graph with other attributes.
+// What belongs to one graph although its op is stateful: arguments, results, transfers and clusters
+// keep no state, and their names repeat from graph to graph with other attributes.
 bool KeepsState(const Node& node) {
   return node.schema().is_stateful && !node.IsArg() && !node.IsRetval() && !node.IsSend() &&
-         !node.IsRecv() && !CallsFunctions(node);
+         !node.IsRecv() && node.op() != kClusterOp && !CallsFunctions(node);
+}
+
+// What a kernel is made from, beside its op. Attributes with an underscore speak of where a node
+// stands in its graph.
+std::string AttrsOf(const Node& node) {
+  std::map<absl::string_view, std::string> attrs;
+  for (const auto& [name, value] : node.def().attr()) {
+    if (!absl::StartsWith(name, "_")) attrs[name] = value.SerializeAsString();
+  }
+  std::string all;
+  for (const auto& [name, value] : attrs) {
+    absl::StrAppend(&all, name, "=", value.size(), ":", value, ",");
+  }
+  return all;
 }
 
 }  // namespace
@@ -27,6 +45,9 @@ bool KeepsState(const Node& node) {
 StatusOr<std::unique_ptr<Kernel>> KernelMaker::Make(const Node& node) const {
   KernelInit init(node, device, resources, functions);
   if (library == nullptr || library->Find(node.op()) == nullptr) {
+    if (Accelerator* const accelerator = AcceleratorOf(device)) {
+      return accelerator->MakeKernel(init, *kernels);
+    }
     return kernels->Make(init, device->type());
   }
   std::unique_ptr<Kernel> kernel = MakeCallByName(init);
@@ -45,18 +66,22 @@ StatusOr<std::shared_ptr<const Kernel>> KernelCache::Get(const KernelMaker& make
     TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> kernel, maker.Make(node));
     return std::shared_ptr<const Kernel>(std::move(kernel));
   }
+  std::string attrs = AttrsOf(node);
+  const auto fits = [&](const Entry& entry) {
+    return entry.op == node.op() && entry.attrs == attrs;
+  };
   {
     MutexLock lock(&mu_);
     const auto it = stateful_.find(node.name());
-    if (it != stateful_.end() && it->second.op == node.op()) return it->second.kernel;
+    if (it != stateful_.end() && fits(it->second)) return it->second.kernel;
   }
   // Outside the lock: a kernel that calls functions may come back here.
   TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<Kernel> made, maker.Make(node));
   std::shared_ptr<const Kernel> kernel(std::move(made));
   MutexLock lock(&mu_);
-  auto [it, is_new] = stateful_.try_emplace(node.name(), Entry{node.op(), kernel});
-  if (!is_new && it->second.op != node.op()) it->second = Entry{node.op(), kernel};
-  return it->second.kernel;
+  Entry& entry = stateful_[node.name()];
+  if (!fits(entry)) entry = Entry{node.op(), std::move(attrs), std::move(kernel)};
+  return entry.kernel;
 }
 
 }  // namespace tensorfleet

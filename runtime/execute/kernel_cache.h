@@ -30,7 +30,8 @@ struct KernelMaker {
 class KernelCache {
  public:
   // For Executor::Options. The cache must outlive the provider; a node that is stateful, and calls
-  // no functions, gets the kernel that another graph made for the node of the same name and op.
+  // no functions, gets the kernel that another graph made for the node of the same name, op and
+  // attributes.
   KernelProvider Provider(KernelMaker maker);
 
  private:
@@ -38,6 +39,7 @@ class KernelCache {
 
   struct Entry {
     std::string op;
+    std::string attrs;
     std::shared_ptr<const Kernel> kernel;
   };
   Mutex mu_;

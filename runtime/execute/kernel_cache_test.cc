@@ -15,11 +15,13 @@ class KernelCacheTest : public StepFixture {
     library_ = FunctionLibrary::FromProto(functions_).value();
   }
   // As a session's graphs get it: each has function calls of its own.
-  StatusOr<std::shared_ptr<const Kernel>> Get(const std::string& name, const std::string& op) {
+  StatusOr<std::shared_ptr<const Kernel>> Get(const std::string& name, const std::string& op,
+                                              int64_t like = 0) {
     auto graph = std::make_unique<Graph>(&TestOps(), library_);
     tensorflow::NodeDef def;
     def.set_name(name);
     def.set_op(op);
+    if (op == "Var") SetAttr(&def, "like", like);
     if (op == "StatefulPartitionedCall") {
       tensorflow::NameAttrList same;
       same.set_name("Same");
@@ -52,6 +54,14 @@ TEST_F(KernelCacheTest, AStatefulNodeKeepsItsKernelFromGraphToGraph) {
   ASSERT_TRUE(first.ok()) << first.status();
   EXPECT_EQ(*Get("v", "Var"), *first);
   EXPECT_NE(*Get("w", "Var"), *first);
+}
+
+// Masters that create no session share one: their nodes may have one name and mean something else.
+TEST_F(KernelCacheTest, ANodeWithOtherAttributesHasAKernelOfItsOwn) {
+  const auto first = Get("v", "Var", 1);
+  ASSERT_TRUE(first.ok()) << first.status();
+  EXPECT_NE(*Get("v", "Var", 2), *first);
+  EXPECT_EQ(*Get("v", "Var", 2), *Get("v", "Var", 2));
 }
 
 TEST_F(KernelCacheTest, ACallBelongsToItsGraph) {

@@ -35,7 +35,7 @@ Status LocalRendezvous::Send(const RendezvousKey& key, Tensor tensor, bool is_de
   return OkStatus();
 }
 
-void LocalRendezvous::RecvAsync(const RendezvousKey& key, RecvDone done) {
+void LocalRendezvous::RecvAsync(const RendezvousKey& key, const void* receiver, RecvDone done) {
   Shard& shard = ShardOf(key.text);
   Tensor tensor;
   bool is_dead = false;
@@ -49,6 +49,7 @@ void LocalRendezvous::RecvAsync(const RendezvousKey& key, RecvDone done) {
       Entry& entry = it->second;
       if (is_new) {
         entry.waiter = std::move(done);
+        entry.receiver = receiver;
         return;
       }
       if (entry.waiter) {
@@ -61,6 +62,19 @@ void LocalRendezvous::RecvAsync(const RendezvousKey& key, RecvDone done) {
     }
   }
   done(status, std::move(tensor), is_dead);
+}
+
+bool LocalRendezvous::Withdraw(const RendezvousKey& key, const void* receiver) {
+  Shard& shard = ShardOf(key.text);
+  RecvDone waiter;  // destroyed outside the lock
+  MutexLock lock(&shard.mu);
+  const auto it = shard.entries.find(key.text);
+  if (it == shard.entries.end() || !it->second.waiter || it->second.receiver != receiver) {
+    return false;
+  }
+  waiter = std::move(it->second.waiter);
+  shard.entries.erase(it);
+  return true;
 }
 
 Status LocalRendezvous::TryRecv(const RendezvousKey& key, Tensor* tensor, bool* is_dead) {

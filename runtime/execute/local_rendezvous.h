@@ -4,6 +4,7 @@
 
 #include <array>
 #include <string>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/base/mutex.h"
@@ -23,7 +24,14 @@ class LocalRendezvous final : public Rendezvous {
   // A waiting receiver's `done` runs on this thread.
   Status Send(const RendezvousKey& key, Tensor tensor, bool is_dead) override;
   // One receiver may wait for a key at a time; a second one gets Internal.
-  void RecvAsync(const RendezvousKey& key, RecvDone done) override;
+  void RecvAsync(const RendezvousKey& key, RecvDone done) override {
+    RecvAsync(key, nullptr, std::move(done));
+  }
+  // For a receiver that may withdraw; `receiver` tells it from others.
+  void RecvAsync(const RendezvousKey& key, const void* receiver, RecvDone done);
+  // Whether `receiver` waited: it no longer does, its `done` is not called, and the value stays for
+  // another.
+  bool Withdraw(const RendezvousKey& key, const void* receiver);
   // Waiting receivers' `done` run on this thread. Values that nobody has fetched are dropped.
   void StartAbort(const Status& why) override;
 
@@ -36,7 +44,8 @@ class LocalRendezvous final : public Rendezvous {
   struct Entry {
     Tensor tensor;
     bool is_dead = false;
-    RecvDone waiter;  // set while a receiver came first
+    RecvDone waiter;                 // set while a receiver came first
+    const void* receiver = nullptr;  // who waits
   };
   struct Shard {
     Mutex mu;

@@ -38,6 +38,64 @@ TEST_F(LoopTest, AConditionalRunsOneBranch) {
   EXPECT_THAT(*Run(*executor, {-5}, 2), ElementsAre(-10, 1));
 }
 
+// Four times v = v + v, of a v that holds 2 before.
+TEST_F(LoopTest, AReferenceThatIsPassedOnIsReadInEachIteration) {
+  for (const bool passes : {false, true}) {
+    GraphText g;
+    g.Add("v", "Var");
+    g.Value("two", 2);
+    g.Add("set", "Assign", {"v", "two"});
+    g.Value("zero", 0);
+    g.Value("one", 1);
+    g.Value("four", 4);
+    g.CountingLoop("l", "zero", "four", "one", /*parallel_iterations=*/1);
+    g.Add("in", "Enter", {"set"})
+        .Attr("frame_name", "l/frame")
+        .Attr("is_constant", true)
+        .Attr("parallel_iterations", 1)
+        .Attr("_passes_reference", passes);
+    g.Add("v/in", "RefEnter", {"set"})
+        .Attr("frame_name", "l/frame")
+        .Attr("is_constant", true)
+        .Attr("parallel_iterations", 1);
+    g.Add("live", "Neg", {"l/switch:1"});
+    g.Add("twice", "Add", {"in", "in", "^live"});
+    g.Add("assign", "Assign", {"v/in", "twice"});
+    g.Add("last", "Identity", {"v", "^l/exit"});
+    g.Return(0, "last");
+    EXPECT_THAT(*Run(g), ElementsAre(passes ? 32 : 4));
+  }
+}
+
+TEST_F(LoopTest, AMergePassesAReferenceOrAValue) {
+  for (const int64_t which : {-1, 1}) {
+    GraphText g;
+    g.Arg(0);
+    g.Add("pred", "Positive", {"arg0"});
+    g.Add("v", "Var");
+    g.Value("two", 2);
+    g.Add("set", "Assign", {"v", "two"});
+    g.Add("ref", "Switch", {"set", "pred"}).Attr("_passes_reference", true);
+    g.Add("value", "Switch", {"arg0", "pred"});
+    g.Add("m", "Merge", {"ref:1", "value:0"}).Attr("_passes_reference", true);
+    g.Value("three", 3);
+    g.Add("later", "Assign", {"v", "three", "^m"});
+    g.Add("late", "Identity", {"m", "^later"});
+    g.Return(0, "late");
+    EXPECT_THAT(*Run(g, 1, {which}), ElementsAre(which > 0 ? 3 : which));
+  }
+}
+
+TEST_F(LoopTest, OnlyAnOpThatPassesItsInputOnMayBeMarked) {
+  GraphText g;
+  g.Add("v", "Var");
+  g.Value("two", 2);
+  g.Add("set", "Assign", {"v", "two"});
+  g.Add("minus", "Neg", {"set"}).Attr("_passes_reference", true);
+  g.Return(0, "minus");
+  EXPECT_THAT(*Run(g), ElementsAre(-2));
+}
+
 TEST_F(LoopTest, DeadnessFollowsControlEdges) {
   GraphText g;
   g.Value("x", 1);
@@ -249,6 +307,18 @@ TEST_F(LoopTest, LoopsNest) {
   EXPECT_THAT(*Run(*executor, {0, 4}, 1), ElementsAre(0));
   EXPECT_THAT(*Run(*executor, {20, 30}, 1), ElementsAre(600));
   EXPECT_THAT(*Run(*executor, {5, 0}, 1), ElementsAre(0));
+}
+
+TEST_F(LoopTest, LoopsNestedTooDeepAreRefusedByName) {
+  GraphText g;
+  g.Value("x0", 1);
+  for (int i = 0; i < 20'000; ++i) {
+    g.Add("x" + std::to_string(i + 1), "Enter", {"x" + std::to_string(i)})
+        .Attr("frame_name", "f" + std::to_string(i));
+  }
+  const Status status = Compile(g).status();
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_THAT(status.message(), HasSubstr("nested in more than 256 others"));
 }
 
 TEST_F(LoopTest, ALoopOnABranchThatIsNotTakenIsDead) {

@@ -166,17 +166,15 @@ TEST_P(RandomGraphTest, EndsWhenItIsCancelledAnywhere) {
   std::mt19937 random(GetParam());
   for (int run = 0; run < 4; ++run) {
     ResetStep();
-    auto was_cancelled = std::make_shared<Notification>();
-    pool_.Schedule([this, was_cancelled, micros = random() % 400] {
-      std::this_thread::sleep_for(std::chrono::microseconds(micros));
-      cancellation_->StartCancel(Cancelled("anywhere"));
-      was_cancelled->Notify();
-    });
+    runs() = 0;
+    on_count() = [this, last = static_cast<int64_t>(1 + random() % 8)](int64_t count) {
+      if (count == last) cancellation_->StartCancel(Cancelled("anywhere"));
+    };
     const StatusOr<std::vector<Tensor>> results =
         RunTensors(*executor, {}, static_cast<int>(graph.values().size()));
     if (!results.ok()) EXPECT_EQ(results.status().code(), absl::StatusCode::kCancelled);
-    was_cancelled->Wait();
   }
+  on_count() = nullptr;
   ResetStep();
   EXPECT_TRUE(RunTensors(*executor, {}, static_cast<int>(graph.values().size())).ok());
 }

@@ -5,9 +5,12 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/contain.h"
+#include "runtime/base/flush_denormals.h"
 #include "runtime/execute/active_op.h"
 #include "runtime/execute/step_stats.h"
 #include "runtime/kernels/rendezvous.h"
+#include "runtime/tensor/memory_account.h"
 
 namespace tensorfleet::execute {
 namespace {
@@ -32,10 +35,16 @@ Step::Step(const CompiledGraph& graph)
 
 Step::~Step() = default;
 
-void Step::Start(const StepContext& context, StepStatsCollector* stats, bool caller_may_work,
-                 bool measure, Done done, Recycle recycle, void* executor) {
+size_t Step::bytes() const {
+  return sizeof(Step) + frames_.bytes() + ready_.bytes() + urgent_.bytes() +
+         scratch_.size() * sizeof(EdgeValue) + all_ops_.size() * sizeof(ActiveOp);
+}
+
+void Step::Start(const StepContext& context, StepStatsCollector* stats, MemoryAccount* memory,
+                 bool caller_may_work, bool measure, Done done, Recycle recycle, void* executor) {
   context_ = context;
   stats_ = stats;
+  memory_ = memory;
   measure_ = measure;
   done_ = std::move(done);
   recycle_ = recycle;
@@ -63,6 +72,8 @@ void Step::Start(const StepContext& context, StepStatsCollector* stats, bool cal
 
 void Step::Drive(ActiveOp* completed, bool may_work) {
   DriveDepth depth;
+  const MemoryAccount::Scope scope(memory_);
+  const ScopedFlushDenormals flush;  // this may be any thread that completed something
   while (true) {
     if (completed != nullptr) Completed(std::exchange(completed, nullptr));
     RunReady();
@@ -107,7 +118,12 @@ void Step::RunReady() {
       ready_.clear();
       return;
     }
-    RunNode(*next.item, next.iteration);
+    const ReadyNode node = next;  // the stacks may grow
+    Status thrown = Contained([&] { RunNode(*node.item, node.iteration); });
+    if (!thrown.ok()) [[unlikely]] {
+      for (EdgeValue& output : scratch_) Empty(output);
+      Fail(WithNode(thrown, node.item->node->name()));
+    }
     if (inbox_.load(std::memory_order_relaxed) != nullptr) DrainInbox();
     if (held_ != nullptr && ++ran_since_held_ > kMaxRunsWhileHolding) ScheduleHeld();
   }
@@ -139,7 +155,7 @@ void Step::RunNode(const NodeItem& item, Iteration* iteration) {
   context.set_position(iteration->frame->id, iteration->number);
   Status status;
   if (!measure_ && stats_ == nullptr) {
-    status = item.kernel->Compute(context);
+    status = Compute(item, context);
   } else {
     RunTraced(item, context, outputs, &status);
   }
@@ -156,10 +172,14 @@ void Step::RunNode(const NodeItem& item, Iteration* iteration) {
   Propagate(item, iteration, outputs.data(), is_dead);
 }
 
+Status Step::Compute(const NodeItem& item, KernelContext& context) const {
+  return Contained([&] { return item.kernel->Compute(context); });
+}
+
 void Step::RunTraced(const NodeItem& item, KernelContext& context,
                      absl::Span<const EdgeValue> outputs, Status* status) {
   const int64_t start = NowNanos();
-  *status = item.kernel->Compute(context);
+  *status = Compute(item, context);
   const int64_t end = NowNanos();
   RecordCost(item, end - start);
   if (stats_ != nullptr && item.Is(kIsTraced)) {
@@ -199,7 +219,10 @@ Status Step::CheckOutputs(const NodeItem& item, absl::Span<EdgeValue> outputs) c
     const DType type = output.tensor.dtype();
     if (type == types[i]) [[likely]]
       continue;
-    if (IsRef(types[i]) && output.ref && RefTo(output.ref->dtype()) == types[i]) continue;
+    if (output.ref && BaseType(types[i]) == output.ref->dtype() &&
+        (IsRef(types[i]) || item.Is(kPassesReference))) {
+      continue;
+    }
     if (!HasValue(output)) {
       if (output.is_dead || item.Is(kMayLeaveOutputs)) continue;
       return Internal("Missing ", i, "-th output from {{node ", item.node->name(), "}}");
@@ -249,6 +272,7 @@ void Step::Finish() {
   Status status = std::move(status_);
   status_ = OkStatus();
   recycle_(executor_, this);
+  const MemoryAccount::Scope nobody(nullptr);  // with `done` the account may go
   done(std::move(status));
 }
 

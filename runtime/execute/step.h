@@ -18,12 +18,14 @@
 #include "runtime/kernels/kernel_context.h"
 
 namespace tensorfleet {
+class MemoryAccount;
 class StepStatsCollector;
-}
+}  // namespace tensorfleet
 
 namespace tensorfleet::execute {
 
 class Step;
+class Answer;
 
 struct ReadyNode {
   const NodeItem* item;
@@ -36,6 +38,7 @@ class ReadyStack {
  public:
   explicit ReadyStack(size_t capacity) : nodes_(capacity) {}
   bool empty() const { return size_ == 0; }
+  size_t bytes() const { return nodes_.size() * sizeof(ReadyNode); }
   void clear() { size_ = 0; }
   void Push(const NodeItem* item, Iteration* iteration) {
     if (size_ == nodes_.size()) nodes_.resize(2 * size_);
@@ -79,15 +82,22 @@ class Step {
   Step(const Step&) = delete;
   Step& operator=(const Step&) = delete;
 
+  // The memory that it keeps for its next run.
+  size_t bytes() const;
+
   // `recycle(executor, this)` is called before `done`; the step may be gone after it.
-  void Start(const StepContext& context, StepStatsCollector* stats, bool caller_may_work,
-             bool measure, Done done, Recycle recycle, void* executor);
+  void Start(const StepContext& context, StepStatsCollector* stats, MemoryAccount* memory,
+             bool caller_may_work, bool measure, Done done, Recycle recycle, void* executor);
 
  private:
+  friend class Answer;
+
   // step.cc: the driver.
   void Drive(ActiveOp* completed, bool may_work);
   void RunReady();
+  // RunNode, Completed: what throws, the kernel or the step's own bookkeeping, fails the step.
   void RunNode(const NodeItem& item, Iteration* iteration);
+  Status Compute(const NodeItem& item, KernelContext& context) const;
   void RunDead(const NodeItem& item, Iteration* iteration);
   void RunTraced(const NodeItem& item, KernelContext& context, absl::Span<const EdgeValue> outputs,
                  Status* status);
@@ -143,6 +153,7 @@ class Step {
 
   StepContext context_;
   StepStatsCollector* stats_ = nullptr;
+  MemoryAccount* memory_ = nullptr;
   bool measure_ = false;
   Done done_;
   Recycle recycle_ = nullptr;

@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "proto/graph.pb.h"
 #include "runtime/base/status.h"
+#include "runtime/graph/node_kind.h"
 #include "runtime/graph/op_schema.h"
 #include "runtime/tensor/dtype.h"
 
@@ -26,8 +27,10 @@ struct Edge {
   int id = 0;
   Node* src = nullptr;
   Node* dst = nullptr;
-  int src_output = 0;  // kControlSlot for a control edge
-  int dst_input = 0;   // kControlSlot for a control edge
+  int src_output = 0;    // kControlSlot for a control edge
+  int dst_input = 0;     // kControlSlot for a control edge
+  int place_in_src = 0;  // index in src's out_edges(), and in dst's in_edges()
+  int place_in_dst = 0;
   bool is_control() const { return src_output == kControlSlot; }
 };
 
@@ -74,27 +77,28 @@ class Node {
   // The edge into data input `i`, null while it is not connected.
   const Edge* in_edge(int i) const { return data_in_[i]; }
 
-  // By op name; each covers the Ref form too where there is one.
-  bool IsSwitch() const;
-  bool IsMerge() const;
-  bool IsEnter() const;
-  bool IsExit() const;
-  bool IsNextIteration() const;
-  bool IsLoopCond() const;
-  bool IsControlTrigger() const;
+  bool Is(NodeKind kind) const { return (kinds_ & static_cast<NodeKinds>(kind)) != 0; }
+  bool IsSwitch() const { return Is(NodeKind::kSwitch); }
+  bool IsMerge() const { return Is(NodeKind::kMerge); }
+  bool IsEnter() const { return Is(NodeKind::kEnter); }
+  bool IsExit() const { return Is(NodeKind::kExit); }
+  bool IsNextIteration() const { return Is(NodeKind::kNextIteration); }
+  bool IsLoopCond() const { return Is(NodeKind::kLoopCond); }
+  bool IsControlTrigger() const { return Is(NodeKind::kControlTrigger); }
   bool IsControlFlow() const;  // any of the six above, ControlTrigger excepted
-  bool IsConstant() const;
-  bool IsVariable() const;  // VariableV2, Variable, VarHandleOp
-  bool IsSend() const;      // _Send, _HostSend
-  bool IsRecv() const;      // _Recv, _HostRecv
-  bool IsArg() const;       // _Arg
-  bool IsRetval() const;    // _Retval
+  bool IsConstant() const { return Is(NodeKind::kConstant); }
+  bool IsVariable() const { return Is(NodeKind::kVariable); }
+  bool IsSend() const { return Is(NodeKind::kSend); }
+  bool IsRecv() const { return Is(NodeKind::kRecv); }
+  bool IsArg() const { return Is(NodeKind::kArg); }
+  bool IsRetval() const { return Is(NodeKind::kRetval); }
 
  private:
   friend class Graph;
   Node() = default;
 
   int id_ = 0;
+  NodeKinds kinds_ = 0;  // of the op
   const OpSchema* schema_ = nullptr;
   std::shared_ptr<const OpSchema> owned_schema_;  // of a function called by name
   tensorflow::NodeDef def_;
@@ -143,7 +147,7 @@ class Graph {
   int num_edge_ids() const { return static_cast<int>(edges_.size()); }
 
   // A name that is not taken: `prefix`, or `prefix` with "_1", "_2", ... after it.
-  std::string UniqueName(absl::string_view prefix) const;
+  std::string UniqueName(absl::string_view prefix);
 
  private:
   const OpRegistry* const ops_;
@@ -152,6 +156,7 @@ class Graph {
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<std::unique_ptr<Edge>> edges_;
   absl::flat_hash_map<std::string, Node*> by_name_;
+  absl::flat_hash_map<std::string, int> suffixes_;  // the last that UniqueName gave, by prefix
 };
 
 // Nodes so that sources come before their users; edges out of NextIteration nodes are not followed.

@@ -91,5 +91,44 @@ TEST_F(GraphTest, TopologicalOrderNamesANodeOfACycle) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("'a'"));
 }
 
+TEST_F(GraphTest, EdgesOfAHubGoInAnyOrder) {
+  Node* hub = Add("hub", "Source");
+  std::vector<Node*> users;
+  for (int i = 0; i < 5; ++i) {
+    users.push_back(Add("user" + std::to_string(i), "Source"));
+    graph_.AddControlEdge(hub, users.back());
+  }
+  for (const int gone : {2, 0, 4}) {
+    const std::vector<Edge*> edges = hub->out_edges();
+    for (const Edge* edge : edges) {
+      if (edge->dst == users[gone]) graph_.RemoveEdge(edge);
+    }
+  }
+  std::vector<Node*> left;
+  for (const Edge* edge : hub->out_edges()) left.push_back(edge->dst);
+  EXPECT_THAT(left, ::testing::UnorderedElementsAre(users[1], users[3]));
+  for (int i = 0; i < 5; ++i)
+    EXPECT_EQ(users[i]->in_edges().size(), static_cast<size_t>(i % 2)) << i;
+  graph_.RemoveNode(hub);
+  for (const Node* user : users) EXPECT_TRUE(user->in_edges().empty());
+}
+
+TEST_F(GraphTest, UniqueNamesPassOverThoseThatAreTaken) {
+  Add("a", "Source");
+  Add("a_2", "Source");
+  EXPECT_EQ(graph_.UniqueName("a"), "a_1");
+  Add("a_1", "Source");
+  EXPECT_EQ(graph_.UniqueName("a"), "a_3");
+}
+
+TEST_F(GraphTest, NodesKnowWhatTheyAre) {
+  EXPECT_EQ(KindsOf("MatMul"), 0u);
+  EXPECT_NE(KindsOf("RefSwitch") & static_cast<NodeKinds>(NodeKind::kSwitch), 0u);
+  // Of several kinds.
+  EXPECT_NE(KindsOf("Merge") & static_cast<NodeKinds>(NodeKind::kMerge), 0u);
+  EXPECT_NE(KindsOf("Merge") & static_cast<NodeKinds>(NodeKind::kPassesEach), 0u);
+  EXPECT_FALSE(Add("source", "Source")->Is(NodeKind::kMerge));
+}
+
 }  // namespace
 }  // namespace tensorfleet

@@ -1,5 +1,7 @@
 #include "runtime/graph/shape_context.h"
 
+#include "runtime/base/contain.h"
+
 namespace tensorfleet {
 namespace {
 
@@ -96,7 +98,7 @@ StatusOr<std::vector<std::vector<PartialShape>>> InferShapes(const Graph& graph)
     }
     if (node->schema().shape_fn == nullptr) continue;
     ShapeContext ctx(*node, std::move(inputs), std::move(values));
-    const Status status = node->schema().shape_fn(ctx);
+    const Status status = Contained([&] { return node->schema().shape_fn(ctx); });
     if (!status.ok()) return WithNode(status, node->name());
     shapes[node->id()] = ctx.outputs();
   }

@@ -5,8 +5,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
-#include <thread>
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -14,12 +12,12 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "runtime/base/log.h"
+#include "runtime/io/io_interest.h"
 
 namespace tensorfleet {
 namespace {
 
 constexpr char kLibrary[] = "libcurl.so.4";
-constexpr int kAttempts = 5;
 constexpr std::chrono::milliseconds kFirstPause(100);
 constexpr long kConnectSeconds = 10, kSilentSeconds = 60;
 
@@ -108,27 +106,36 @@ size_t GiveBody(char* out, size_t size, size_t count, void* from) {
   return n;
 }
 
-std::string UtcNow() {
-  const std::time_t now = std::time(nullptr);
-  std::tm utc;
-  gmtime_r(&now, &utc);
-  char text[32];
-  std::strftime(text, sizeof(text), "%Y%m%dT%H%M%SZ", &utc);
-  return text;
+// Called about once a second while a request waits.
+int StopIfUnwanted(void*, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return IoInterest().ok() ? 0 : 1;
+}
+
+// Lets libcurl sign the request. Its headers hold the payload's hash already, and none without a
+// value: libcurl signs those, too, though it does not send them.
+Status Sign(const S3Credentials& credentials, CURL* handle) {
+  const Curl& curl = LoadedCurl();
+  const std::string scope = absl::StrCat("aws:amz:", credentials.region, ":s3");
+  if (curl.easy_setopt(handle, CURLOPT_AWS_SIGV4, scope.c_str()) != CURLE_OK) {
+    return FailedPrecondition(kLibrary, " cannot sign requests; s3:// needs libcurl 7.88 or later");
+  }
+  curl.easy_setopt(handle, CURLOPT_USERNAME, credentials.access_key.c_str());
+  curl.easy_setopt(handle, CURLOPT_PASSWORD, credentials.secret_key.c_str());
+  return OkStatus();
 }
 
 // One attempt. `*code` is the HTTP status; 0 when there was no answer.
-Status Perform(const S3Request& request, const std::string& url, absl::string_view body, long* code,
-               S3Response* response) {
+Status Perform(const S3Request& request, const S3Credentials& credentials, const std::string& url,
+               absl::string_view body, long* code, S3Response* response) {
   const Curl& curl = LoadedCurl();
   TFLEET_RETURN_IF_ERROR(curl.status);
   CURL* const handle = ThreadHandle();
   if (handle == nullptr) return ResourceExhausted("libcurl has no memory for a request");
+  if (!credentials.access_key.empty()) TFLEET_RETURN_IF_ERROR(Sign(credentials, handle));
   curl_slist* headers = nullptr;
   for (const auto& [name, value] : request.headers) {
     headers = curl.slist_append(headers, absl::StrCat(name, ": ", value).c_str());
   }
-  headers = curl.slist_append(headers, "Expect:");  // no round trip before the body
   curl.easy_setopt(handle, CURLOPT_URL, url.c_str());
   curl.easy_setopt(handle, CURLOPT_HTTPHEADER, headers);
   curl.easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
@@ -137,6 +144,9 @@ Status Perform(const S3Request& request, const std::string& url, absl::string_vi
   curl.easy_setopt(handle, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
   curl.easy_setopt(handle, CURLOPT_LOW_SPEED_LIMIT, 1L);
   curl.easy_setopt(handle, CURLOPT_LOW_SPEED_TIME, kSilentSeconds);
+  curl.easy_setopt(handle, CURLOPT_EXPECT_100_TIMEOUT_MS, 1L);  // no round trip before the body
+  curl.easy_setopt(handle, CURLOPT_NOPROGRESS, 0L);
+  curl.easy_setopt(handle, CURLOPT_XFERINFOFUNCTION, &StopIfUnwanted);
   curl.easy_setopt(handle, CURLOPT_WRITEFUNCTION, &TakeBody);
   curl.easy_setopt(handle, CURLOPT_WRITEDATA, &response->body);
   curl.easy_setopt(handle, CURLOPT_HEADERFUNCTION, &TakeHeader);
@@ -214,7 +224,8 @@ S3Config S3ConfigFromEnv(const char* (*env)(const char* name)) {
 }
 
 StatusOr<S3Response> S3Client::Call(S3Request request, const std::string& bucket,
-                                    const std::string& key, absl::string_view body) const {
+                                    const std::string& key, absl::string_view body,
+                                    int attempts) const {
   std::string scheme = "https://";
   if (config_.endpoint.empty()) {
     request.host = absl::StrCat(bucket, ".s3.", config_.credentials.region, ".amazonaws.com");
@@ -233,22 +244,26 @@ StatusOr<S3Response> S3Client::Call(S3Request request, const std::string& bucket
   const std::string url = absl::StrCat(scheme, request.host, UriEncoded(request.path, true),
                                        query.empty() ? "" : "?", query);
   const std::string what = absl::StrCat("s3://", bucket, "/", key);
-  const std::string payload = Sha256Hex(body);
+  const S3Credentials& credentials = config_.credentials;
+  if (!credentials.access_key.empty()) {
+    request.headers["x-amz-content-sha256"] = Sha256Hex(body);
+    if (!credentials.session_token.empty()) {
+      request.headers["x-amz-security-token"] = credentials.session_token;
+    }
+  }
+  TFLEET_RETURN_IF_ERROR(IoInterest());
   auto pause = kFirstPause;
   for (int attempt = 1;; ++attempt) {
-    S3Request signed_request = request;
-    if (!config_.credentials.access_key.empty()) {
-      SignS3Request(config_.credentials, payload, UtcNow(), &signed_request);
-    }
     S3Response response;
     long code = 0;
-    const Status sent = Perform(signed_request, url, body, &code, &response);
+    const Status sent = Perform(request, credentials, url, body, &code, &response);
     if (code >= 200 && code < 300) return response;
+    if (Status unwanted = IoInterest(); !unwanted.ok()) return unwanted;
     const Status status =
         sent.ok() ? FromHttp(code, what, response.body) : Prefixed(absl::StrCat(what, "; "), sent);
     const bool is_ours = !sent.ok() && !absl::IsUnavailable(sent);
-    if (is_ours || attempt == kAttempts || !MayHelpToRepeat(code)) return status;
-    std::this_thread::sleep_for(pause);
+    if (is_ours || attempt >= attempts || !MayHelpToRepeat(code)) return status;
+    TFLEET_RETURN_IF_ERROR(PauseIo(pause));
     pause *= 2;
   }
 }

@@ -1,17 +1,23 @@
-// Requests to one S3 store, by libcurl, which is loaded when the first is made. Thread-safe; calls
-// block, for a minute at most while the store says nothing. What may succeed when tried again
-// (connections that fail, answers of 5xx) is tried again a few times.
+// Requests to one S3 store, by libcurl, which is loaded when the first is made and signs them.
+// Thread-safe; calls block, for a minute at most while the store says nothing, or until they are no
+// longer wanted (io_interest.h). What may succeed when tried again (connections that fail, answers
+// of 5xx) is tried again a few times.
 #pragma once
 
 #include <map>
-
 #include <string>
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/io/s3_signing.h"
+#include "runtime/io/s3_request.h"
 
 namespace tensorfleet {
+
+struct S3Credentials {
+  std::string access_key, secret_key;
+  std::string session_token;  // of temporary credentials; "" otherwise
+  std::string region;
+};
 
 struct S3Config {
   S3Credentials credentials;  // without an access key, requests are not signed
@@ -31,13 +37,15 @@ struct S3Response {
 
 class S3Client {
  public:
+  static constexpr int kAttempts = 5;
+
   explicit S3Client(S3Config config) : config_(std::move(config)) {}
 
   // `request` has method, query and headers; the client fills in the rest for this bucket and key.
   // Errors name "s3://bucket/key": NotFound, PermissionDenied, Unavailable, OutOfRange (a range
-  // outside of the object), Unknown with the store's own words.
+  // outside of the object), Unknown with the store's own words; IoInterest().
   StatusOr<S3Response> Call(S3Request request, const std::string& bucket, const std::string& key,
-                            absl::string_view body = "") const;
+                            absl::string_view body = "", int attempts = kAttempts) const;
 
  private:
   const S3Config config_;

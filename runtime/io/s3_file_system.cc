@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/log.h"
 #include "runtime/base/mutex.h"
+#include "runtime/io/io_interest.h"
 
 namespace tensorfleet {
 namespace {
 
-constexpr size_t kPartBytes = 8 << 20;
+constexpr int kMostParts = 10'000;
+constexpr size_t kFirstPartBytes = 8 << 20;
 constexpr size_t kReadAhead = 1 << 20;
 constexpr uint64_t kCopyLimit = uint64_t{5} << 30;  // one request copies no more
 
@@ -47,6 +51,89 @@ StatusOr<uint64_t> SizeOf(const S3Client& client, const Location& at) {
   }
   return size;
 }
+
+// An upload in parts. What was sent is kept, and paid for, until the upload is completed or
+// aborted.
+class Upload {
+ public:
+  Upload(const S3Client* client, Location at) : client_(client), at_(std::move(at)) {}
+  ~Upload() { Abort(); }
+  Upload(const Upload&) = delete;
+  Upload& operator=(const Upload&) = delete;
+
+  bool has_begun() const { return !id_.empty(); }
+  int next_number() const { return static_cast<int>(tags_.size()) + 1; }
+
+  // `headers` say what is copied instead, where `body` is empty.
+  Status Send(absl::string_view body, std::map<std::string, std::string> headers = {}) {
+    if (!has_begun()) TFLEET_RETURN_IF_ERROR(Begin());
+    if (next_number() > kMostParts) {
+      return OutOfRange(at_.url(), "; the store keeps no object of more than 5 TiB");
+    }
+    S3Request put = Make("PUT");
+    put.query = {{"partNumber", absl::StrCat(next_number())}, {"uploadId", id_}};
+    const bool is_copy = !headers.empty();
+    put.headers = std::move(headers);
+    TFLEET_ASSIGN_OR_RETURN(const S3Response sent, client_->Call(put, at_.bucket, at_.key, body));
+    const auto header = sent.headers.find("etag");
+    std::string tag = is_copy                        ? XmlText(sent.body, "ETag")
+                      : header == sent.headers.end() ? ""
+                                                     : header->second;
+    if (tag.empty()) return Failed(sent, "the store tags no part");
+    tags_.push_back(std::move(tag));
+    return OkStatus();
+  }
+
+  Status Complete() {
+    std::string list = "<CompleteMultipartUpload>";
+    for (size_t i = 0; i < tags_.size(); ++i) {
+      absl::StrAppend(&list, "<Part><PartNumber>", i + 1, "</PartNumber><ETag>", tags_[i],
+                      "</ETag></Part>");
+    }
+    absl::StrAppend(&list, "</CompleteMultipartUpload>");
+    S3Request end = Make("POST");
+    end.query["uploadId"] = id_;
+    TFLEET_ASSIGN_OR_RETURN(const S3Response done, client_->Call(end, at_.bucket, at_.key, list));
+    // A failure after the first byte of the answer comes with code 200.
+    if (absl::StrContains(done.body, "<Error>")) return Failed(done, "the upload failed");
+    id_.clear();
+    return OkStatus();
+  }
+
+  // Drops what was sent, also for a step that was cancelled; tried once.
+  void Abort() {
+    if (!has_begun()) return;
+    const ScopedIoInterest wanted(nullptr);
+    S3Request abort = Make("DELETE");
+    abort.query["uploadId"] = id_;
+    const Status status = client_->Call(abort, at_.bucket, at_.key, "", /*attempts=*/1).status();
+    if (!status.ok()) {
+      LogWarning(
+          "The parts of a broken upload stay in the store until a rule of its bucket, or its "
+          "owner, aborts it",
+          {{"upload", id_}, {"error", status.message()}});
+    }
+    id_.clear();
+  }
+
+ private:
+  Status Begin() {
+    S3Request begin = Make("POST");
+    begin.query["uploads"] = "";
+    TFLEET_ASSIGN_OR_RETURN(const S3Response begun, client_->Call(begin, at_.bucket, at_.key));
+    id_ = XmlText(begun.body, "UploadId");
+    return has_begun() ? OkStatus() : Failed(begun, "the store began no upload");
+  }
+  Status Failed(const S3Response& response, absl::string_view what) const {
+    const std::string words = XmlText(response.body, "Message");
+    return Unavailable(at_.url(), "; ", words.empty() ? what : words);
+  }
+
+  const S3Client* const client_;
+  const Location at_;
+  std::string id_;  // empty before the first part and after the end
+  std::vector<std::string> tags_;
+};
 
 class S3ReadFile final : public RandomAccessFile {
  public:
@@ -101,33 +188,31 @@ class S3ReadFile final : public RandomAccessFile {
 // Gathers parts; a file of one part is sent as it is, more of them as a multipart upload.
 class S3WriteFile final : public WritableFile {
  public:
-  S3WriteFile(const S3Client* client, Location at) : client_(client), at_(std::move(at)) {}
-  ~S3WriteFile() override {
-    if (!is_closed_ && !upload_id_.empty()) Abort();
-  }
+  S3WriteFile(const S3Client* client, Location at)
+      : client_(client), at_(std::move(at)), upload_(client, at_) {}
 
   Status Append(absl::string_view data) override {
     if (is_closed_) return FailedPrecondition(at_.url(), " is closed");
     while (!data.empty()) {
-      const size_t n = std::min(data.size(), kPartBytes - part_.size());
+      const size_t part_bytes = S3PartBytes(upload_.next_number());
+      const size_t n = std::min(data.size(), part_bytes - part_.size());
       part_.append(data.data(), n);
       data.remove_prefix(n);
       is_seen_ = false;
-      if (part_.size() == kPartBytes) TFLEET_RETURN_IF_ERROR(SendPart());
+      if (part_.size() == part_bytes) TFLEET_RETURN_IF_ERROR(SendPart());
     }
     return OkStatus();
   }
   Status Sync() override {
     // Parts are kept by the store once they are sent, but only Close makes a file of them.
-    return upload_id_.empty() ? PutWhole() : OkStatus();
+    return upload_.has_begun() ? OkStatus() : PutWhole();
   }
   Status Close() override {
     if (is_closed_) return OkStatus();
     is_closed_ = true;
-    if (upload_id_.empty()) return PutWhole();
-    const Status status = Complete();
-    if (!status.ok()) Abort();
-    return status;
+    if (!upload_.has_begun()) return PutWhole();
+    if (!part_.empty()) TFLEET_RETURN_IF_ERROR(SendPart());
+    return upload_.Complete();
   }
 
  private:
@@ -138,51 +223,15 @@ class S3WriteFile final : public WritableFile {
     return OkStatus();
   }
   Status SendPart() {
-    if (upload_id_.empty()) {
-      S3Request begin = Make("POST");
-      begin.query["uploads"] = "";
-      TFLEET_ASSIGN_OR_RETURN(const S3Response begun, client_->Call(begin, at_.bucket, at_.key));
-      upload_id_ = XmlText(begun.body, "UploadId");
-      if (upload_id_.empty()) return Unknown(at_.url(), "; the store began no upload");
-    }
-    S3Request put = Make("PUT");
-    put.query["partNumber"] = absl::StrCat(tags_.size() + 1);
-    put.query["uploadId"] = upload_id_;
-    TFLEET_ASSIGN_OR_RETURN(const S3Response sent, client_->Call(put, at_.bucket, at_.key, part_));
-    const auto tag = sent.headers.find("etag");
-    if (tag == sent.headers.end()) return Unknown(at_.url(), "; the store tags no part");
-    tags_.push_back(tag->second);
+    TFLEET_RETURN_IF_ERROR(upload_.Send(part_));
     part_.clear();
     return OkStatus();
-  }
-  Status Complete() {
-    if (!part_.empty()) TFLEET_RETURN_IF_ERROR(SendPart());
-    std::string list = "<CompleteMultipartUpload>";
-    for (size_t i = 0; i < tags_.size(); ++i) {
-      absl::StrAppend(&list, "<Part><PartNumber>", i + 1, "</PartNumber><ETag>", tags_[i],
-                      "</ETag></Part>");
-    }
-    absl::StrAppend(&list, "</CompleteMultipartUpload>");
-    S3Request end = Make("POST");
-    end.query["uploadId"] = upload_id_;
-    TFLEET_ASSIGN_OR_RETURN(const S3Response done, client_->Call(end, at_.bucket, at_.key, list));
-    // A failure after the first byte of the answer comes with code 200.
-    if (absl::StrContains(done.body, "<Error>")) {
-      return Unavailable(at_.url(), "; ", XmlText(done.body, "Message"));
-    }
-    return OkStatus();
-  }
-  void Abort() {
-    S3Request abort = Make("DELETE");
-    abort.query["uploadId"] = upload_id_;
-    client_->Call(abort, at_.bucket, at_.key).status().IgnoreError();
   }
 
   const S3Client* const client_;
   const Location at_;
+  Upload upload_;     // aborted with the file, unless Close completes it
   std::string part_;  // what is not sent yet; all of it while there is no upload
-  std::string upload_id_;
-  std::vector<std::string> tags_;
   bool is_seen_ = false, is_closed_ = false;
 };
 
@@ -251,31 +300,15 @@ class S3FileSystem final : public FileSystem {
   }
 
   Status CopyInParts(const Location& source, const Location& target, uint64_t size) {
-    S3Request begin = Make("POST");
-    begin.query["uploads"] = "";
-    TFLEET_ASSIGN_OR_RETURN(const S3Response begun, client_.Call(begin, target.bucket, target.key));
-    const std::string upload = XmlText(begun.body, "UploadId");
     constexpr uint64_t kPart = uint64_t{1} << 30;
-    std::string list = "<CompleteMultipartUpload>";
-    int number = 0;
+    Upload upload(&client_, target);
     for (uint64_t offset = 0; offset < size; offset += kPart) {
-      S3Request copy = Make("PUT");
-      copy.query["partNumber"] = absl::StrCat(++number);
-      copy.query["uploadId"] = upload;
-      copy.headers["x-amz-copy-source"] = Source(source);
-      copy.headers["x-amz-copy-source-range"] =
+      const std::string range =
           absl::StrCat("bytes=", offset, "-", std::min(size, offset + kPart) - 1);
-      TFLEET_ASSIGN_OR_RETURN(const S3Response part, client_.Call(copy, target.bucket, target.key));
-      absl::StrAppend(&list, "<Part><PartNumber>", number, "</PartNumber><ETag>",
-                      XmlText(part.body, "ETag"), "</ETag></Part>");
+      TFLEET_RETURN_IF_ERROR(upload.Send(
+          "", {{"x-amz-copy-source", Source(source)}, {"x-amz-copy-source-range", range}}));
     }
-    absl::StrAppend(&list, "</CompleteMultipartUpload>");
-    S3Request end = Make("POST");
-    end.query["uploadId"] = upload;
-    TFLEET_ASSIGN_OR_RETURN(const S3Response done,
-                            client_.Call(end, target.bucket, target.key, list));
-    if (!absl::StrContains(done.body, "<Error>")) return OkStatus();
-    return Unavailable(target.url(), "; ", XmlText(done.body, "Message"));
+    return upload.Complete();
   }
 
   // Names right below a prefix, folders included.
@@ -311,6 +344,11 @@ class S3FileSystem final : public FileSystem {
 const char* Env(const char* name) { return std::getenv(name); }
 
 }  // namespace
+
+size_t S3PartBytes(int number) {
+  constexpr size_t kPartsOfOneSize = 75;
+  return kFirstPartBytes * (1 + (static_cast<size_t>(number) - 1) / kPartsOfOneSize);
+}
 
 std::unique_ptr<FileSystem> MakeS3FileSystem(S3Config config) {
   return std::make_unique<S3FileSystem>(std::move(config));

@@ -14,6 +14,11 @@
 
 namespace tensorfleet {
 
+// How many bytes part `number` (from 1) of an upload has: 8 MiB at first, and more by and by, so
+// that the 10,000 parts that the store takes are enough for the largest object that it keeps, 5
+// TiB.
+size_t S3PartBytes(int number);
+
 // Paths are "bucket/key", with or without "s3://" in front.
 std::unique_ptr<FileSystem> MakeS3FileSystem(S3Config config);
 

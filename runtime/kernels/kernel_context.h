@@ -73,6 +73,9 @@ class KernelContext {
   StatusOr<Tensor> Allocate(DType dtype, const Shape& shape) const {
     return Tensor::Allocate(dtype, shape);
   }
+  StatusOr<Tensor> Allocate(DType dtype, std::initializer_list<int64_t> dims) const {
+    return Tensor::Allocate(dtype, dims);
+  }
   // A tensor of `dtype` and `shape` in input `i`'s own memory when nobody else holds it and type
   // and size fit, else in new memory. input(i) stays readable and may then be the same memory: an
   // element-wise kernel writes each element after it has read it. Errors: ResourceExhausted.
@@ -123,10 +126,43 @@ StatusOr<ResourceRef<T>> LookupResource(KernelContext& ctx, int i) {
   return ctx.step().resources->Find<T>(handle->container, handle->name);
 }
 
-// Splits [0, total) over the device's threads; see ThreadPool::ParallelFor.
+// Splits [0, total) over the device's threads; see ThreadPool::ParallelFor. When the step is
+// cancelled meanwhile, this throws, and with it ends the kernel.
 template <typename Body>
 void ParallelFor(const KernelContext& ctx, int64_t total, int64_t cost_per_unit, const Body& body) {
+  ctx.pool().ParallelFor(total, cost_per_unit, body, ctx.step().cancellation);
+}
+
+// The same, and done to the end whatever comes: for what changes a variable in its place, which
+// must not be left half changed.
+template <typename Body>
+void ParallelForWhole(const KernelContext& ctx, int64_t total, int64_t cost_per_unit,
+                      const Body& body) {
   ctx.pool().ParallelFor(total, cost_per_unit, body);
 }
+
+// For long loops of one thread: Pass() in each round costs next to nothing and throws, as
+// ParallelFor does, soon after the step was cancelled.
+class LoopWatch {
+ public:
+  // `cost` of one round in nanoseconds, roughly.
+  explicit LoopWatch(const KernelContext& ctx, int64_t cost = 4)
+      : cancellation_(ctx.step().cancellation),
+        period_(cost < kLookEvery ? kLookEvery / (cost < 1 ? 1 : cost) : 1),
+        left_(period_) {}
+  void Pass() {
+    if (--left_ == 0) Look();
+  }
+
+ private:
+  static constexpr int64_t kLookEvery = 1'000'000;  // nanoseconds
+  void Look() {
+    left_ = period_;
+    if (cancellation_ != nullptr) cancellation_->LeaveIfCancelled();
+  }
+  const CancellationManager* const cancellation_;
+  const int64_t period_;
+  int64_t left_;
+};
 
 }  // namespace tensorfleet

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "runtime/base/check.h"
+#include "runtime/base/contain.h"
+#include "runtime/base/log.h"
 
 namespace tensorfleet::net {
 
@@ -105,7 +107,8 @@ void EventLoop::Run() {
     }
     if (handler == nullptr) continue;
     busy_.fetch_add(1, std::memory_order_relaxed);
-    handler->OnReady(event.events);
+    const Status thrown = Contained([&] { handler->OnReady(event.events); });
+    if (!thrown.ok()) LogError("An event of a socket was dropped", {{"error", thrown.ToString()}});
     busy_.fetch_sub(1, std::memory_order_relaxed);
   }
 }

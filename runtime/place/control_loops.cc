@@ -135,7 +135,7 @@ class ControlLoopBuilder {
   StatusOr<Node*> AddEmptyConst(const std::string& name, const std::string& device, int frame) {
     tensorflow::NodeDef def = NewNodeDef(name, "Const", device);
     SetAttr(&def, "dtype", DType::kFloat);
-    TFLEET_ASSIGN_OR_RETURN(const Tensor empty, Tensor::Zeros(DType::kFloat, Shape({0})));
+    TFLEET_ASSIGN_OR_RETURN(const Tensor empty, Tensor::Zeros(DType::kFloat, {0}));
     SetAttr(&def, "value", empty);
     return Add(std::move(def), frame);
   }

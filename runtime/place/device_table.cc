@@ -44,7 +44,7 @@ StatusOr<DeviceTable> DeviceTable::Make(const PlacementOptions& options) {
   }
   DeviceName task_zero = DeviceName::Task(options.first_job, 0);
   const bool has_task_zero =
-      options.default_placement == DefaultPlacement::kFirstJobTaskZero &&
+      options.default_placement != DefaultPlacement::kMasterTask &&
       std::any_of(table.devices_.begin(), table.devices_.end(),
                   [&](const DeviceAttributes& d) { return task_zero.Matches(d.parsed); });
   if (!has_task_zero) {
@@ -54,6 +54,9 @@ StatusOr<DeviceTable> DeviceTable::Make(const PlacementOptions& options) {
   }
   for (const DeviceAttributes& device : table.devices_) {
     table.is_default_task_.push_back(task_zero.Matches(device.parsed));
+    const int i = static_cast<int>(table.task_.size());  // devices of a task stand together
+    const bool same = i > 0 && table.devices_[i - 1].parsed.IsSameTask(device.parsed);
+    table.task_.push_back(same ? table.task_[i - 1] : i);
   }
   return table;
 }

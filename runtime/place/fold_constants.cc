@@ -10,6 +10,8 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "runtime/base/cancellation.h"
+#include "runtime/base/contain.h"
+#include "runtime/base/flush_denormals.h"
 #include "runtime/base/log.h"
 #include "runtime/graph/attr.h"
 #include "runtime/graph/shape_context.h"
@@ -76,10 +78,7 @@ class ConstantFolder {
            std::all_of(node.output_types().begin(), node.output_types().end(), IsPlainValue);
   }
 
-  static bool AsksForShapes(const Node& node) {
-    return node.op() == "Shape" || node.op() == "ShapeN" || node.op() == "Size" ||
-           node.op() == "Rank";
-  }
+  static bool AsksForShapes(const Node& node) { return node.Is(NodeKind::kShapeQuestion); }
 
   // Fills in what a node asks for about its inputs' shapes, when the shapes are the same in every
   // step; false otherwise. The inputs themselves are not constant: the node's constant waits for
@@ -163,7 +162,9 @@ class ConstantFolder {
     step.device = context_.cpu;
     step.cancellation = &cancellation_;
     KernelContext kernel_context(&node, &step, absl::MakeSpan(inputs), absl::MakeSpan(outputs));
-    if (const Status status = (*kernel)->Compute(kernel_context); !status.ok()) {
+    const ScopedFlushDenormals flush;  // as in the step
+    const Status status = Contained([&] { return (*kernel)->Compute(kernel_context); });
+    if (!status.ok()) {
       // The step will say so, to whoever asks for this value.
       LogDebug("not folded", {{"node", node.name()}, {"error", status.message()}});
       return false;
@@ -188,7 +189,7 @@ class ConstantFolder {
       constants.push_back(&input.tensor);
     }
     ShapeContext shape_context(node, std::move(shapes), std::move(constants));
-    if (!node.schema().shape_fn(shape_context).ok()) return false;
+    if (!Contained([&] { return node.schema().shape_fn(shape_context); }).ok()) return false;
     for (int i = 0; i < node.num_outputs(); ++i) {
       const StatusOr<Shape> shape = shape_context.output(i).ToShape();
       if (!shape.ok()) return false;
@@ -289,7 +290,7 @@ class ConstantFolder {
 }  // namespace
 
 Status FoldConstants(Graph* graph, const RewriteContext& context) {
-  if (!context.options.fold_constants || context.cpu == nullptr || context.cpu_kernels == nullptr) {
+  if (context.cpu == nullptr || context.cpu_kernels == nullptr) {
     return OkStatus();
   }
   return ConstantFolder(graph, context).Run();

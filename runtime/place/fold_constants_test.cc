@@ -26,6 +26,15 @@ TEST_F(FoldConstantsTest, ComputesConstantExpressionsUnderTheirOwnNames) {
   EXPECT_EQ(ValueOf("four"), 4);
 }
 
+TEST_F(FoldConstantsTest, FlushesDenormalsAsTheStepWould) {
+  AddConst("denormal", 1e-40f);
+  Add("two", "Twice", {"denormal"});
+  Add("p", "Placeholder");
+  Add("out", "Add", {"two", "p"});
+  Rewrite();
+  EXPECT_EQ(ValueOf("two"), 0);
+}
+
 TEST_F(FoldConstantsTest, KeepsWhatAConstantWaitsFor) {
   Add("gate", "NoOp");
   Add("other", "NoOp");

@@ -4,12 +4,10 @@
 
 namespace tensorfleet {
 
-bool IsIf(const Node& node) { return node.op() == "If" || node.op() == "StatelessIf"; }
-bool IsWhile(const Node& node) { return node.op() == "While" || node.op() == "StatelessWhile"; }
-bool IsCase(const Node& node) { return node.op() == "Case" || node.op() == "StatelessCase"; }
-bool IsPartitionedCall(const Node& node) {
-  return node.op() == "PartitionedCall" || node.op() == "StatefulPartitionedCall";
-}
+bool IsIf(const Node& node) { return node.Is(NodeKind::kIf); }
+bool IsWhile(const Node& node) { return node.Is(NodeKind::kWhile); }
+bool IsCase(const Node& node) { return node.Is(NodeKind::kCase); }
+bool IsPartitionedCall(const Node& node) { return node.Is(NodeKind::kPartitionedCall); }
 
 bool IsCallByName(const Node& node, const Graph& graph) {
   return graph.library() != nullptr && graph.library()->Find(node.op()) != nullptr;

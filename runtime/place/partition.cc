@@ -198,7 +198,7 @@ class Partitioner {
   StatusOr<Node*> AddEmptyConst(const std::string& name, const Node& beside, Graph* graph) {
     tensorflow::NodeDef def = NewNodeDef(name, "Const", beside.assigned_device());
     SetAttr(&def, "dtype", DType::kFloat);
-    TFLEET_ASSIGN_OR_RETURN(const Tensor empty, Tensor::Zeros(DType::kFloat, Shape({0})));
+    TFLEET_ASSIGN_OR_RETURN(const Tensor empty, Tensor::Zeros(DType::kFloat, {0}));
     SetAttr(&def, "value", empty);
     return AddPlaced(std::move(def), graph);
   }

@@ -10,6 +10,7 @@
 #include "absl/strings/strip.h"
 #include "runtime/base/log.h"
 #include "runtime/graph/attr.h"
+#include "runtime/kernels/accelerator.h"
 #include "runtime/place/function_calls.h"
 
 namespace tensorfleet {
@@ -28,6 +29,12 @@ bool HasStateInput(const Node& node) {
 bool OwnsState(const Node& node) {
   const std::vector<DType>& types = node.output_types();
   return std::any_of(types.begin(), types.end(), CarriesState) && !HasStateInput(node);
+}
+
+// Whether that outlives the step: what can be shared has a name for it. Others, TensorArrays and
+// stacks, end with their step.
+bool HoldsLastingState(const Node& node) {
+  return node.IsVariable() || node.schema().FindAttr("shared_name") != nullptr;
 }
 
 std::string Named(const Node& node) {
@@ -240,13 +247,19 @@ class GroupFinder {
     return c.requester != nullptr ? *c.requester : fallback;
   }
 
+  bool RunsOn(const Node& node, const std::string& type) const {
+    const KernelRegistry& kernels = *options_.kernels;
+    if (kernels.Has(node, type)) return true;
+    return type != kCpu && kernels.Has(node, kOnAccelerators) && kernels.Has(node, kCpu);
+  }
+
   StatusOr<DeviceTypeSet> TypesWithKernel(const Node& node) const {
     const DeviceTypeSet all = (DeviceTypeSet{1} << (devices_.types().size() - 1) << 1) - 1;
     if (IsCallByName(node, graph_)) return all;
     if (options_.calls_are_expanded && IsFunctionCall(node, graph_)) return all;
     DeviceTypeSet types = 0;
     for (size_t i = 0; i < devices_.types().size(); ++i) {
-      if (options_.kernels->Has(node, devices_.types()[i])) types |= DeviceTypeSet{1} << i;
+      if (RunsOn(node, devices_.types()[i])) types |= DeviceTypeSet{1} << i;
     }
     if (types == 0) {
       const Status why = options_.kernels->Check(node, devices_.types().front());
@@ -280,6 +293,8 @@ class GroupFinder {
             "no type of device has a kernel for both and the nodes colocated with them");
       }
       group.types &= types;
+      group.holds_state |= HoldsLastingState(*node);
+      group.runs_on_host |= options_.kernels->Has(*node, kOnHost);
       group.nodes.push_back(node);
       result.group_of[node->id()] = index;
     }

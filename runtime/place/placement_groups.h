@@ -1,6 +1,5 @@
-// Which nodes must share a device, and what is asked of that device. The placer's first half: it
-// knows constraints; which of the devices that satisfy them is taken is the rules' business
-// (placement_rules.h).
+// Which nodes must share a device, and what is asked of that device: the first half of placing.
+// The second half, the rules of placement_rules.h, chooses one of the devices that satisfy this.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +30,10 @@ class DeviceTable {
   DeviceTypeSet type_bit(int i) const { return type_bits_[i]; }
   // -1 when there is none of that full name.
   int Find(absl::string_view name) const;
-  // Whether the device belongs to the task that unplaced nodes go to.
+  // Whether the device belongs to the task that unplaced nodes go to; with kAuto, unplaced state.
   bool is_default_task(int i) const { return is_default_task_[i]; }
+  // Stands for the device's task: the first device of it.
+  int task(int i) const { return task_[i]; }
   int client_device() const { return client_device_; }
   // "[ /job:a/…, /job:b/… ]", for errors.
   std::string ListNames() const;
@@ -42,6 +43,7 @@ class DeviceTable {
   std::vector<std::string> types_;
   std::vector<DeviceTypeSet> type_bits_;
   std::vector<bool> is_default_task_;
+  std::vector<int> task_;
   absl::flat_hash_map<std::string, int> index_;
   int client_device_ = -1;
 };
@@ -52,6 +54,10 @@ struct PlacementGroup {
   const Node* requester = nullptr;  // a member that asked; null when nobody did
   int fixed = -1;                   // device of a member that was placed before
   DeviceTypeSet types = 0;          // types of device that have a kernel for every member
+  bool holds_state = false;         // that outlives the step: all sessions must find it
+  // Whether a member could be on an accelerator only by running on its host: such a group does not
+  // go there unless it has to.
+  bool runs_on_host = false;
 };
 
 struct PlacementGroups {

@@ -13,14 +13,21 @@ bool IsSource(const Node& node) {
 
 // A node that looks at its input's shape only: moving the input to it would be a waste.
 bool IsMetadata(const Node& node) {
-  return node.num_inputs() == 1 && (node.op() == "Shape" || node.op() == "ShapeN" ||
-                                    node.op() == "Size" || node.op() == "Rank");
+  return node.num_inputs() == 1 && node.Is(NodeKind::kShapeQuestion);
 }
 
 // Whether others take references or handles from the group: it is where the state is.
 bool OffersState(const PlacementGroup& group, bool (*is_state)(DType)) {
   return std::any_of(group.nodes.begin(), group.nodes.end(), [&](const Node* node) {
     return std::any_of(node->output_types().begin(), node->output_types().end(), is_state);
+  });
+}
+
+bool ReadsReference(const PlacementGroup& group) {
+  return std::any_of(group.nodes.begin(), group.nodes.end(), [](const Node* node) {
+    return std::any_of(node->in_edges().begin(), node->in_edges().end(), [](const Edge* edge) {
+      return !edge->is_control() && IsRef(edge->src->output_type(edge->src_output));
+    });
   });
 }
 
@@ -82,6 +89,17 @@ std::optional<int> SourceFollowsUsers(const PlacementGroup& group, absl::Span<co
   return IfCandidate(common, candidates);
 }
 
+std::optional<int> FollowNeighbours(const PlacementGroup& group, absl::Span<const int> candidates,
+                                    const PlacementView& view) {
+  if (view.drawn.empty() || group.holds_state) return {};
+  const int drawn = view.drawn[view.groups.group_of[group.nodes[0]->id()]];
+  if (drawn < 0) return {};
+  for (const int candidate : candidates) {
+    if (view.devices.task(candidate) == view.devices.task(drawn)) return candidate;
+  }
+  return {};
+}
+
 std::optional<int> TakeBestCandidate(const PlacementGroup& group, absl::Span<const int> candidates,
                                      const PlacementView& view) {
   return candidates[0];
@@ -92,6 +110,7 @@ constexpr PlacementRule kRules[] = {
     {"reader-follows-reference", ReaderFollowsReference},  // or it would see an older value
     {"metadata-follows-input", MetadataFollowsInput},  // a shape is cheaper to send than its tensor
     {"source-follows-users", SourceFollowsUsers},      // constants need not be sent at all
+    {"follow-neighbours", FollowNeighbours},           // as little as possible is sent
     {"take-best-candidate", TakeBestCandidate},        // the default task, a GPU before a CPU
 };
 
@@ -100,7 +119,8 @@ constexpr PlacementRule kRules[] = {
 absl::Span<const PlacementRule> PlacementRules() { return kRules; }
 
 PlacementPhase PhaseOf(const PlacementGroup& group) {
-  if (OffersState(group, IsRef)) return PlacementPhase::kReference;
+  if (group.holds_state || OffersState(group, IsRef)) return PlacementPhase::kState;
+  if (ReadsReference(group)) return PlacementPhase::kReader;
   if (group.nodes.size() == 1 && IsMetadata(*group.nodes[0])) return PlacementPhase::kMetadata;
   for (const Node* node : group.nodes) {
     if (!IsSource(*node)) return PlacementPhase::kOrdinary;

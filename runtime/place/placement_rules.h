@@ -15,6 +15,8 @@ struct PlacementView {
   const DeviceTable& devices;
   const PlacementGroups& groups;
   const std::vector<int>& device_of_group;  // -1 while a group is not placed
+  // A device of the task that draws each group (neighbours.h); empty unless kAuto, -1 for none.
+  absl::Span<const int> drawn;
   int DeviceOf(const Node& node) const { return device_of_group[groups.group_of[node.id()]]; }
 };
 
@@ -29,7 +31,7 @@ absl::Span<const PlacementRule> PlacementRules();
 
 // Groups with a choice are placed in this order, so that rules which look at neighbours find them
 // placed.
-enum class PlacementPhase { kReference, kOrdinary, kMetadata, kSource };
+enum class PlacementPhase { kState, kReader, kOrdinary, kMetadata, kSource };
 PlacementPhase PhaseOf(const PlacementGroup& group);
 
 }  // namespace tensorfleet

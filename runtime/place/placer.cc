@@ -6,6 +6,7 @@
 
 #include "absl/container/node_hash_map.h"
 #include "runtime/place/function_calls.h"
+#include "runtime/place/neighbours.h"
 #include "runtime/place/placement_groups.h"
 #include "runtime/place/placement_rules.h"
 
@@ -14,8 +15,10 @@ namespace {
 
 class Placer {
  public:
-  Placer(const PlacementOptions& options, const DeviceTable& devices, const PlacementGroups& groups)
-      : options_(options),
+  Placer(const Graph& graph, const PlacementOptions& options, const DeviceTable& devices,
+         const PlacementGroups& groups)
+      : graph_(graph),
+        options_(options),
         devices_(devices),
         groups_(groups),
         device_of_group_(groups.groups.size(), -1) {}
@@ -30,8 +33,13 @@ class Placer {
     for (size_t i = 0; i < groups_.groups.size(); ++i) {
       if (candidates_[i]->size() == 1) TFLEET_RETURN_IF_ERROR(Decide(i));
     }
-    for (const PlacementPhase phase : {PlacementPhase::kReference, PlacementPhase::kOrdinary,
-                                       PlacementPhase::kMetadata, PlacementPhase::kSource}) {
+    for (const PlacementPhase phase :
+         {PlacementPhase::kState, PlacementPhase::kReader, PlacementPhase::kOrdinary,
+          PlacementPhase::kMetadata, PlacementPhase::kSource}) {
+      if (phase == PlacementPhase::kOrdinary &&
+          options_.default_placement == DefaultPlacement::kAuto) {
+        drawn_ = DrawnByNeighbours(graph_, View());
+      }
       for (size_t i = 0; i < groups_.groups.size(); ++i) {
         if (device_of_group_[i] < 0 && PhaseOf(groups_.groups[i]) == phase) {
           TFLEET_RETURN_IF_ERROR(Decide(i));
@@ -49,11 +57,12 @@ class Placer {
   }
 
  private:
+  PlacementView View() const { return {devices_, groups_, device_of_group_, drawn_}; }
+
   Status Decide(size_t i) {
     const PlacementGroup& group = groups_.groups[i];
-    const PlacementView view{devices_, groups_, device_of_group_};
     for (const PlacementRule& rule : PlacementRules()) {
-      if (const std::optional<int> device = rule.choose(group, *candidates_[i], view)) {
+      if (const std::optional<int> device = rule.choose(group, *candidates_[i], View())) {
         device_of_group_[i] = *device;
         return OkStatus();
       }
@@ -69,39 +78,44 @@ class Placer {
       return &only;
     }
     std::string key = group.request.has_nothing() ? "" : group.request.ToString();
-    const auto [it, added] = matching_.try_emplace({std::move(key), group.types});
+    const auto [it, added] =
+        matching_.try_emplace({std::move(key), group.types, group.holds_state, group.runs_on_host});
     if (added) {
-      it->second = Matching(group.request, group.types);
+      it->second = Matching(group, group.request);
       if (it->second.empty() && options_.allow_soft_placement) {
         DeviceName relaxed = group.request;
         relaxed.type.reset();
         relaxed.id.reset();
-        it->second = Matching(relaxed, group.types);
+        it->second = Matching(group, relaxed);
       }
     }
     if (it->second.empty()) return NoDevice(group);
     return &it->second;
   }
 
-  std::vector<int> Matching(const DeviceName& request, DeviceTypeSet types) const {
+  std::vector<int> Matching(const PlacementGroup& group, const DeviceName& request) const {
     std::vector<int> found;
     for (int i = 0; i < devices_.size(); ++i) {
-      if ((devices_.type_bit(i) & types) != 0 && request.Matches(devices_.device(i).parsed)) {
+      if ((devices_.type_bit(i) & group.types) != 0 && request.Matches(devices_.device(i).parsed)) {
         found.push_back(i);
       }
     }
     std::stable_sort(found.begin(), found.end(),
-                     [this](int a, int b) { return Rank(a) < Rank(b); });
+                     [&](int a, int b) { return Rank(group, a) < Rank(group, b); });
     return found;
   }
 
   // Less is better. The table is sorted by name, which decides between equals.
-  std::tuple<bool, bool> Rank(int i) const {
-    const bool elsewhere = !devices_.is_default_task(i);
-    const bool is_cpu = devices_.device(i).type == kCpu;
-    return options_.default_placement == DefaultPlacement::kFirstJobTaskZero
-               ? std::make_tuple(elsewhere, is_cpu)
-               : std::make_tuple(is_cpu, elsewhere);
+  std::tuple<bool, bool> Rank(const PlacementGroup& group, int i) const {
+    // A GPU before a CPU, unless the work would be the host's all the same.
+    const bool is_cpu = (devices_.device(i).type == kCpu) != group.runs_on_host;
+    const bool to_asked =
+        options_.default_placement == DefaultPlacement::kAuto && !group.holds_state;
+    const bool elsewhere = to_asked ? devices_.task(i) != devices_.task(devices_.client_device())
+                                    : !devices_.is_default_task(i);
+    return options_.default_placement == DefaultPlacement::kMasterTask
+               ? std::make_tuple(is_cpu, elsewhere)
+               : std::make_tuple(elsewhere, is_cpu);
   }
 
   Status NoDevice(const PlacementGroup& group) const {
@@ -131,13 +145,17 @@ class Placer {
                            why.message(), "\n\t [[{{node ", node.name(), "}}]]");
   }
 
+  const Graph& graph_;
   const PlacementOptions& options_;
   const DeviceTable& devices_;
   const PlacementGroups& groups_;
   std::vector<int> device_of_group_;
+  std::vector<int> drawn_;                           // by group; see PlacementView
   std::vector<const std::vector<int>*> candidates_;  // by group
-  // Where they are kept, by request and types, and by fixed device. Values must not move.
-  absl::node_hash_map<std::pair<std::string, DeviceTypeSet>, std::vector<int>> matching_;
+  // Where they are kept, by request, types, holds_state and runs_on_host, and by fixed device.
+  // Values must not move.
+  absl::node_hash_map<std::tuple<std::string, DeviceTypeSet, bool, bool>, std::vector<int>>
+      matching_;
   absl::node_hash_map<int, std::vector<int>> fixed_;
 };
 
@@ -147,7 +165,7 @@ Status Place(const PlacementOptions& options, Graph* graph) {
   TFLEET_ASSIGN_OR_RETURN(const DeviceTable devices, DeviceTable::Make(options));
   TFLEET_ASSIGN_OR_RETURN(const PlacementGroups groups,
                           FindPlacementGroups(*graph, devices, options));
-  Placer placer(options, devices, groups);
+  Placer placer(*graph, options, devices, groups);
   TFLEET_RETURN_IF_ERROR(placer.Run());
   placer.Assign();
   if (options.log) {

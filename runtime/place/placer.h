@@ -16,9 +16,12 @@ namespace tensorfleet {
 
 // Where a node goes that nothing ties to a place.
 enum class DefaultPlacement {
+  // What holds state that outlives a step (variables, queues, tables) goes to task 0 of the first
+  // job as below; all else goes where it costs least to have it (neighbours.h).
+  kAuto,
   // Task 0 of the cluster's first job, whichever server is asked: unplaced variables are shared by
-  // all sessions
-  // of a cluster. The client's task when task 0 has no device in the list (it may be filtered out).
+  // all sessions of a cluster. The client's task when task 0 has no device in the list (it may be
+  // filtered out).
   kFirstJobTaskZero,
   // The task of the client device, as TensorFlow 2.15 does.
   kMasterTask,
@@ -28,8 +31,8 @@ struct PlacementOptions {
   // Devices that may be used: all tasks' of the session, filters applied.
   std::vector<DeviceAttributes> devices;
   std::string client_device;  // full name of the master's first local device
-  DefaultPlacement default_placement = DefaultPlacement::kFirstJobTaskZero;
-  std::string first_job;  // of the ClusterSpec, in its order; for kFirstJobTaskZero
+  DefaultPlacement default_placement = DefaultPlacement::kAuto;
+  std::string first_job;  // of the ClusterSpec, in its order; not used by kMasterTask
   // Use another device of the same task when the requested one does not exist or cannot run the op.
   bool allow_soft_placement = false;
   const KernelRegistry* kernels = nullptr;  // which ops run on which type of device; required

@@ -23,6 +23,7 @@ class PlacerTest : public testing_place::PlaceTest {
     options_.devices = Devices({Cpu("ps0"), Cpu("ps1"), Cpu("worker0"), Cpu("worker1")});
     options_.client_device = Cpu("worker1");
     options_.first_job = "ps";
+    options_.default_placement = DefaultPlacement::kFirstJobTaskZero;
     options_.kernels = &testing_place::Kernels();
   }
 

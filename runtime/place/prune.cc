@@ -140,7 +140,7 @@ class Pruner {
     auto it = feeds_by_node_.find(edge.src);
     if (it == feeds_by_node_.end()) return -1;
     if (edge.is_control()) {
-      const bool placeholder = edge.src->op() == "Placeholder" || edge.src->op() == "PlaceholderV2";
+      const bool placeholder = edge.src->Is(NodeKind::kPlaceholder);
       return placeholder ? it->second.front().position : -1;
     }
     for (const Fed& fed : it->second) {

@@ -1,11 +1,14 @@
 #include "runtime/place/rewrite.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "proto/config.pb.h"
+#include "runtime/base/log.h"
 #include "runtime/place/aliased_reads.h"
 #include "runtime/place/expand_calls.h"
 #include "runtime/place/fold_constants.h"
+#include "runtime/place/gather_clusters.h"
 #include "runtime/place/tidy.h"
 #include "runtime/place/unused_values.h"
 
@@ -24,15 +27,33 @@ Status PlaceAdded(Graph* graph, const RewriteContext& context) {
   return Place(placement, graph);
 }
 
-constexpr GraphRewrite kRewrites[] = {
-    {"expand-calls", ExpandCalls},       // functions, branches and loops become plain nodes
-    {"place-added", PlaceAdded},         // what follows looks at devices
-    {"renew-reads", RenewAliasedReads},  // what is read of a variable after an update
-    {"leave-out-unused-values", LeaveOutUnusedValues},  // what is only waited for
-    {"fold-constants", FoldConstants},                  // what is the same in every step
-    {"remove-identities", RemoveIdentities},            // what passes its input on
-    {"merge-equal-nodes", MergeEqualNodes},             // what is computed twice
+using Options = RewriteOptions;
+constexpr GraphPass kPasses[] = {
+    // Functions, branches and loops become plain nodes.
+    {"expand-calls", ExpandCalls},
+    // What follows looks at devices.
+    {"place-added", PlaceAdded},
+    // What is read of a variable after an update.
+    {"renew-reads", RenewAliasedReads},
+    // What is only waited for.
+    {"leave-out-unused-values", LeaveOutUnusedValues, &Options::leave_out_unused_values},
+    // What is the same in every step.
+    {"fold-constants", FoldConstants, &Options::fold_constants},
+    // What passes its input on.
+    {"remove-identities", RemoveIdentities, &Options::remove_identities},
+    // What is computed twice.
+    {"merge-equal-nodes", MergeEqualNodes, &Options::merge_equal_nodes},
+    // What is compiled together.
+    {"gather-clusters", GatherClusters, &Options::gather_clusters},
 };
+
+// Where asserts are on each pass is held to its result, so that its own tests show a fault; else
+// the last one is.
+#ifdef NDEBUG
+constexpr bool kCheckEachPass = false;
+#else
+constexpr bool kCheckEachPass = true;
+#endif
 
 bool IsOff(tensorflow::RewriterConfig::Toggle toggle) {
   return toggle == tensorflow::RewriterConfig::OFF;
@@ -57,15 +78,48 @@ RewriteOptions RewriteOptionsFrom(const tensorflow::GraphOptions& options) {
   return result;
 }
 
-absl::Span<const GraphRewrite> GraphRewrites() { return kRewrites; }
+absl::Span<const GraphPass> GraphPasses() { return kPasses; }
 
-Status RewriteGraph(Graph* graph, const RewriteContext& context) {
-  for (const GraphRewrite& rewrite : GraphRewrites()) {
-    if (const Status status = rewrite.run(graph, context); !status.ok()) {
-      return Suffixed(status, absl::StrCat(" (graph rewrite ", rewrite.name, ")"));
+Status CheckGraph(const Graph& graph) {
+  for (const Node* node : graph.nodes()) {
+    for (int i = 0; i < node->num_inputs(); ++i) {
+      if (node->in_edge(i) == nullptr) {
+        return Internal("{{node ", node->name(), "}}: input ", i, " is not connected");
+      }
     }
   }
-  return OkStatus();
+  return TopologicalOrder(graph).status();
+}
+
+Status RunPasses(absl::Span<const GraphPass> passes, Graph* graph, const RewriteContext& context) {
+  const GraphPass* unchecked = nullptr;
+  const auto named = [](const Status& status, const GraphPass& pass) {
+    return Suffixed(status, absl::StrCat(" (graph rewrite ", pass.name, ")"));
+  };
+  for (const GraphPass& pass : passes) {
+    if (context.cancellation != nullptr && context.cancellation->is_cancelled()) {
+      return context.cancellation->status();
+    }
+    if (pass.enabled != nullptr && !(context.options.*pass.enabled)) continue;
+    const int before = graph->num_nodes();
+    const auto start = std::chrono::steady_clock::now();
+    Status status = pass.run(graph, context);
+    if (status.ok() && kCheckEachPass) status = CheckGraph(*graph);
+    if (!status.ok()) return named(status, pass);
+    unchecked = kCheckEachPass ? nullptr : &pass;
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - start;
+    LogDebug("Graph pass", {{"pass", pass.name},
+                            {"nodes", graph->num_nodes()},
+                            {"before", before},
+                            {"us", static_cast<int64_t>(took.count())}});
+  }
+  if (unchecked == nullptr) return OkStatus();
+  const Status status = CheckGraph(*graph);
+  return status.ok() ? status : named(status, *unchecked);
+}
+
+Status RewriteGraph(Graph* graph, const RewriteContext& context) {
+  return RunPasses(GraphPasses(), graph, context);
 }
 
 }  // namespace tensorfleet

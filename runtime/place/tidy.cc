@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/graph/attr.h"
+#include "runtime/graph/passed_reference.h"
 #include "runtime/place/function_calls.h"
 #include "runtime/place/graph_edit.h"
 
@@ -54,7 +55,7 @@ bool SameAttrs(const Node& a, const Node& b) {
 
 bool MayMerge(const Node& node, const Graph& graph) {
   if (node.schema().is_stateful || node.num_outputs() == 0 || node.out_edges().empty() ||
-      node.IsControlFlow() || IsFunctionCall(node, graph)) {
+      node.IsControlFlow() || IsFunctionCall(node, graph) || PassesReference(node)) {
     return false;
   }
   // Without inputs it stands for itself, like a placeholder, unless it is a constant.
@@ -89,8 +90,9 @@ std::string Signature(const Node& node) {
 }  // namespace
 
 Status RemoveIdentities(Graph* graph, const RewriteContext& context) {
-  if (!context.options.remove_identities) return OkStatus();
-  for (Node* node : graph->nodes()) {
+  // Sources first: the users of a chain of identities move once, past all of it.
+  TFLEET_ASSIGN_OR_RETURN(const std::vector<Node*> order, TopologicalOrder(*graph));
+  for (Node* node : order) {
     if (!IsIdle(*node)) continue;
     const Endpoint source = InputOf(*node, 0);
     TFLEET_RETURN_IF_ERROR(MoveOutput({node, 0}, source, graph));
@@ -101,7 +103,6 @@ Status RemoveIdentities(Graph* graph, const RewriteContext& context) {
 }
 
 Status MergeEqualNodes(Graph* graph, const RewriteContext& context) {
-  if (!context.options.merge_equal_nodes) return OkStatus();
   TFLEET_ASSIGN_OR_RETURN(const std::vector<Node*> order, TopologicalOrder(*graph));
   absl::flat_hash_map<std::string, std::vector<Node*>> seen;
   for (Node* node : order) {

@@ -103,7 +103,6 @@ class Pass {
 }  // namespace
 
 Status LeaveOutUnusedValues(Graph* graph, const RewriteContext& context) {
-  if (!context.options.leave_out_unused_values) return OkStatus();
   if (HasLoops(*graph)) return OkStatus();
   TFLEET_ASSIGN_OR_RETURN(std::vector<Node*> order, TopologicalOrder(*graph));
   Pass pass(graph, order);

@@ -98,13 +98,5 @@ TEST_F(UnusedValuesTest, AMergeIsNoPromiseToWait) {
   EXPECT_THAT(LeaveOut(), Contains("group = NoOp(^merge, ^slow) @ a0"));
 }
 
-TEST_F(UnusedValuesTest, StayWhereThePassIsOff) {
-  Add("unused", "Neg", {"x"}, Cpu("a0"));
-  Add("group", "NoOp", {"^unused"}, Cpu("a0"));
-  RewriteContext context;
-  context.options.leave_out_unused_values = false;
-  EXPECT_THAT(LeaveOut(context), Contains("group = NoOp(^unused) @ a0"));
-}
-
 }  // namespace
 }  // namespace tensorfleet

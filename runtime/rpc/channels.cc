@@ -7,7 +7,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "proto/master.pb.h"
+#include "runtime/rpc/client_call.h"
 #include "runtime/rpc/remote_worker.h"
+#include "runtime/rpc/wire_reader.h"
+#include "runtime/session/metrics.h"
 
 namespace tensorfleet::rpc {
 
@@ -36,23 +40,48 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address) {
                                    grpc::InsecureChannelCredentials(), args);
 }
 
-GrpcPeers::~GrpcPeers() { Stop(); }
-
-void GrpcPeers::Stop() {
-  std::vector<std::shared_ptr<TensorStreamClient>> all;
-  {
-    MutexLock lock(&mu_);
-    for (const auto& [address, peer] : peers_) {
-      peer.channel->Stop();
-      if (peer.streams != nullptr) all.push_back(peer.streams);
-    }
-  }
-  // Not under the lock: what ends may ask for other workers.
-  for (const auto& streams : all) streams->Close();
+GrpcPeers::~GrpcPeers() {
+  Stop();
+  MutexLock lock(&mu_);
+  ServerMetrics().peer_channels -= static_cast<int64_t>(peers_.size());
 }
 
-WorkerInterface* GrpcPeers::Worker(const std::string& address) {
-  MutexLock lock(&mu_);
+void GrpcPeers::Peer::HangUp() const {
+  channel->Stop();
+  if (streams != nullptr) streams->Close();
+}
+
+void GrpcPeers::Stop() {
+  std::vector<Peer> all;
+  {
+    MutexLock lock(&mu_);
+    for (const auto& [address, peer] : peers_) all.push_back(peer);
+  }
+  // Not under the lock: what ends may ask for other workers.
+  for (const Peer& peer : all) peer.HangUp();
+}
+
+void GrpcPeers::DropUnused() {
+  std::vector<Peer> unused;  // destroyed outside the lock
+  {
+    MutexLock lock(&mu_);
+    for (auto it = peers_.begin(); it != peers_.end();) {
+      Peer& peer = it->second;
+      const bool is_unused = peer.worker.use_count() == 1;
+      if (is_unused && peer.was_unused) {
+        unused.push_back(std::move(peer));
+        peers_.erase(it++);
+        --ServerMetrics().peer_channels;
+      } else {
+        peer.was_unused = is_unused;
+        ++it;
+      }
+    }
+  }
+  for (const Peer& peer : unused) peer.HangUp();
+}
+
+GrpcPeers::Peer& GrpcPeers::Find(const std::string& address) {
   Peer& peer = peers_[address];
   if (peer.worker == nullptr) {
     peer.channel = std::make_shared<PeerChannel>(address, queue_, patience_);
@@ -61,9 +90,33 @@ WorkerInterface* GrpcPeers::Worker(const std::string& address) {
       peer.streams =
           std::make_shared<TensorStreamClient>(streams_, patience_, peer.channel, queue_, address);
     }
-    peer.worker = std::make_unique<RemoteWorker>(peer.channel, queue_, peer.streams);
+    peer.worker = std::make_shared<RemoteWorker>(peer.channel, queue_, peer.streams);
+    ++ServerMetrics().peer_channels;
   }
-  return peer.worker.get();
+  peer.was_unused = false;
+  return peer;
+}
+
+std::shared_ptr<WorkerInterface> GrpcPeers::Worker(const std::string& address) {
+  MutexLock lock(&mu_);
+  return Find(address).worker;
+}
+
+void GrpcPeers::AskForSession(const CallOptions& options, const std::string& address,
+                              const std::string& session_handle, WorkerInterface::Done done) {
+  std::shared_ptr<PeerChannel> channel;
+  {
+    MutexLock lock(&mu_);
+    channel = Find(address).channel;
+  }
+  tensorflow::ListDevicesRequest request;
+  request.set_session_handle(session_handle);
+  StartCall(channel->Current(), queue_, "/tensorflow.MasterService/ListDevices",
+            SerializeMessage(request), options,
+            [done = std::move(done)](Status status, grpc::ByteBuffer*) {
+              if (absl::IsInvalidArgument(status)) status = NotFound(status.message());
+              done(std::move(status));
+            });
 }
 
 }  // namespace tensorfleet::rpc

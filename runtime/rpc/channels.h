@@ -1,4 +1,5 @@
-// Connections to other tasks' servers, one for each address, made when first used and kept.
+// Connections to other tasks' servers, one for each address, made when first used and kept while
+// somebody holds the worker.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -31,14 +32,22 @@ class GrpcPeers final : public Peers {
   // Before the queue and the streams' loop end: no peer is asked for signs of life any more, and
   // tensors that are being fetched fail.
   void Stop();
-  WorkerInterface* Worker(const std::string& address) override;
+  std::shared_ptr<WorkerInterface> Worker(const std::string& address) override;
+  void AskForSession(const CallOptions& options, const std::string& address,
+                     const std::string& session_handle, WorkerInterface::Done done) override;
+  // Hangs up on those that nobody held, now and at the last such call.
+  void DropUnused();
 
  private:
   struct Peer {
     std::shared_ptr<PeerChannel> channel;
     std::shared_ptr<TensorStreamClient> streams;
-    std::unique_ptr<WorkerInterface> worker;
+    std::shared_ptr<WorkerInterface> worker;
+    bool was_unused = false;
+    void HangUp() const;
   };
+  Peer& Find(const std::string& address) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
   grpc::CompletionQueue* const queue_;
   const PeerPatience patience_;
   const StreamContext streams_;

@@ -1,5 +1,6 @@
 #include "runtime/rpc/master_codec.h"
 
+#include "runtime/base/utf8.h"
 #include "runtime/rpc/wire_reader.h"
 #include "runtime/rpc/wire_writer.h"
 
@@ -97,7 +98,7 @@ StatusOr<grpc::ByteBuffer> EncodeRunStepResponse(const RunStepResult& result) {
 grpc::ByteBuffer EncodeRunStepError(const Status& status) {
   WireWriter writer;
   writer.Varint(3, static_cast<uint64_t>(status.raw_code()));
-  writer.Bytes(4, status.message());
+  writer.Bytes(4, Utf8Text(status.message()));
   return writer.Finish();
 }
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/contain.h"
 #include "runtime/rpc/master_codec.h"
 #include "runtime/rpc/wire_reader.h"
 
@@ -59,7 +60,8 @@ void RunStep(Master* master, ServerCall* call) {
       ReplyStepError(call, *owned, status);
       return;
     }
-    StatusOr<grpc::ByteBuffer> response = EncodeRunStepResponse(owned->result);
+    StatusOr<grpc::ByteBuffer> response =
+        Contained([&] { return EncodeRunStepResponse(owned->result); });
     if (response.ok()) {
       call->Reply(*std::move(response));
     } else {
@@ -84,7 +86,8 @@ void RunCallable(Master* master, ServerCall* call) {
   master->RunCallable(OptionsOf(call), &r->args, &r->result, [call, r](const Status& status) {
     std::unique_ptr<CallableCall> owned(r);
     StatusOr<grpc::ByteBuffer> response =
-        status.ok() ? EncodeRunCallableResponse(owned->result) : StatusOr<grpc::ByteBuffer>(status);
+        status.ok() ? Contained([&] { return EncodeRunCallableResponse(owned->result); })
+                    : StatusOr<grpc::ByteBuffer>(status);
     if (response.ok()) {
       call->Reply(*std::move(response));
     } else {
@@ -98,7 +101,8 @@ RawService::Handler Inline(Master* master, std::unique_ptr<PollSet>* polls,
                            void (*handle)(Master*, ServerCall*)) {
   return [master, polls, handle](ServerCall* call) {
     if ((*polls)->is_last_poller()) {
-      master->options().worker->pool()->Schedule([master, handle, call] { handle(master, call); });
+      master->options().worker->pool()->Schedule(
+          [master, handle, call] { call->Contain([&] { handle(master, call); }); });
     } else {
       handle(master, call);
     }
@@ -152,11 +156,12 @@ std::unique_ptr<RawService> MakeMasterService(Master* m, std::unique_ptr<PollSet
   add("PartialRunSetup", [m](ServerCall* call) {
     if (call->RefusedWhileDraining()) return;
     WithRequest<tensorflow::PartialRunSetupRequest>(call, [m, call](auto request) {
-      const StatusOr<std::string> handle = m->PartialRunSetup(*request);
-      tensorflow::PartialRunSetupResponse response;
-      if (handle.ok()) response.set_partial_run_handle(*handle);
-      Answer(call, handle.ok() ? StatusOr<tensorflow::PartialRunSetupResponse>(response)
-                               : handle.status());
+      m->PartialRunSetup(OptionsOf(call), *request, [call](const StatusOr<std::string>& handle) {
+        tensorflow::PartialRunSetupResponse response;
+        if (handle.ok()) response.set_partial_run_handle(*handle);
+        Answer(call, handle.ok() ? StatusOr<tensorflow::PartialRunSetupResponse>(response)
+                                 : handle.status());
+      });
     });
   });
   add("RunStep", Inline(m, polls, &RunStep), 4);
@@ -184,11 +189,12 @@ std::unique_ptr<RawService> MakeMasterService(Master* m, std::unique_ptr<PollSet
   });
   add("MakeCallable", [m](ServerCall* call) {
     WithRequest<tensorflow::MakeCallableRequest>(call, [m, call](auto request) {
-      const StatusOr<int64_t> handle = m->MakeCallable(*request);
-      tensorflow::MakeCallableResponse response;
-      if (handle.ok()) response.set_handle(*handle);
-      Answer(call,
-             handle.ok() ? StatusOr<tensorflow::MakeCallableResponse>(response) : handle.status());
+      m->MakeCallable(OptionsOf(call), *request, [call](const StatusOr<int64_t>& handle) {
+        tensorflow::MakeCallableResponse response;
+        if (handle.ok()) response.set_handle(*handle);
+        Answer(call, handle.ok() ? StatusOr<tensorflow::MakeCallableResponse>(response)
+                                 : handle.status());
+      });
     });
   });
   add("RunCallable", Inline(m, polls, &RunCallable), 2);

@@ -2,6 +2,9 @@
 
 #include <pthread.h>
 
+#include "runtime/base/contain.h"
+#include "runtime/base/log.h"
+
 namespace tensorfleet::rpc {
 
 PollSet::PollSet(std::unique_ptr<grpc::CompletionQueue> queue, int num_threads)
@@ -22,7 +25,8 @@ void PollSet::Loop() {
   bool ok = false;
   while (queue_->Next(&tag, &ok)) {
     busy_.fetch_add(1, std::memory_order_relaxed);
-    static_cast<Tag*>(tag)->Run(ok);
+    const Status thrown = Contained([&] { static_cast<Tag*>(tag)->Run(ok); });
+    if (!thrown.ok()) LogError("An event of gRPC's was dropped", {{"error", thrown.ToString()}});
     busy_.fetch_sub(1, std::memory_order_relaxed);
   }
 }

@@ -14,6 +14,16 @@ Status BadResponse(const char* method) {
   return Internal("the worker's answer to ", method, " cannot be parsed");
 }
 
+void RecvTensorByGrpc(const std::shared_ptr<PeerChannel>& peer, grpc::CompletionQueue* queue,
+                      const CallOptions& options, const RecvTensorArgs& args,
+                      RecvTensorResult* result, WorkerInterface::Done done) {
+  StartCall(peer->Current(), queue, "/tensorflow.WorkerService/RecvTensor", EncodeRecvTensor(args),
+            options,
+            [result, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
+              done(status.ok() ? DecodeRecvTensorResponse(bytes, result) : status);
+            });
+}
+
 }  // namespace
 
 void RemoteWorker::Call(const char* method, const google::protobuf::MessageLite& request,
@@ -117,26 +127,18 @@ void RemoteWorker::CleanupAll(const CallOptions& options,
 void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
                               RecvTensorResult* result, Done done) {
   if (streams_ == nullptr || options.timeout.count() > 0) {
-    RecvTensorByGrpc(options, args, result, std::move(done));
+    RecvTensorByGrpc(peer_, queue_, options, args, result, std::move(done));
     return;
   }
-  streams_->WithStream([this, options, &args, result, done = std::move(done)](
-                           const std::shared_ptr<ClientStream>& stream) mutable {
-    if (stream == nullptr) {
-      RecvTensorByGrpc(options, args, result, std::move(done));
-    } else {
-      stream->RecvTensor(options, args, result, std::move(done));
-    }
-  });
-}
-
-void RemoteWorker::RecvTensorByGrpc(const CallOptions& options, const RecvTensorArgs& args,
-                                    RecvTensorResult* result, Done done) {
-  StartCall(peer_->Current(), queue_, "/tensorflow.WorkerService/RecvTensor",
-            EncodeRecvTensor(args), options,
-            [result, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
-              done(status.ok() ? DecodeRecvTensorResponse(bytes, result) : status);
-            });
+  streams_->WithStream(
+      [peer = peer_, queue = queue_, options, &args, result,
+       done = std::move(done)](const std::shared_ptr<ClientStream>& stream) mutable {
+        if (stream == nullptr) {
+          RecvTensorByGrpc(peer, queue, options, args, result, std::move(done));
+        } else {
+          stream->RecvTensor(options, args, result, std::move(done));
+        }
+      });
 }
 
 void RemoteWorker::Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,

@@ -45,8 +45,6 @@ class RemoteWorker final : public WorkerInterface {
   // For calls whose answer is empty.
   void Call(const char* method, const google::protobuf::MessageLite& request,
             const CallOptions& options, Done done);
-  void RecvTensorByGrpc(const CallOptions& options, const RecvTensorArgs& args,
-                        RecvTensorResult* result, Done done);
 
   const std::shared_ptr<PeerChannel> peer_;
   grpc::CompletionQueue* const queue_;

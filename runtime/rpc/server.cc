@@ -24,6 +24,7 @@
 #include "runtime/rpc/poll_set.h"
 #include "runtime/rpc/tensor_stream_server.h"
 #include "runtime/rpc/worker_service.h"
+#include "runtime/session/device_count.h"
 #include "runtime/session/master.h"
 #include "runtime/session/master_client.h"
 #include "runtime/session/metrics.h"
@@ -33,6 +34,9 @@
 namespace tensorfleet::rpc {
 
 struct Server::State {
+  // Outlive the timers, which look at them.
+  Mutex ending_mu;
+  bool is_ending ABSL_GUARDED_BY(ending_mu) = false;
   ServerOptions options;
   std::string target;
   int port = 0;
@@ -41,6 +45,7 @@ struct Server::State {
   std::unique_ptr<PollSet> polls;
   std::unique_ptr<GrpcPeers> peers;
   std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<ThreadPool> compile_pool;
   std::unique_ptr<Worker> worker;
   std::unique_ptr<Master> master;
   std::unique_ptr<TensorStreamServer> tensor_streams;  // null: not wanted
@@ -52,8 +57,9 @@ struct Server::State {
   std::unique_ptr<grpc::Server> server;
   bool is_stopped = false;
 
-  // Ends with the timers.
+  // These two end with the timers.
   void KeepMemoryTidy(int64_t rpcs_before, int idle_rounds);
+  void EndLeases();
 };
 
 namespace {
@@ -67,6 +73,16 @@ constexpr auto kHangUpTime = std::chrono::milliseconds(100);
 // Memory that was of no use for so long goes back to the system.
 constexpr auto kTidyPeriod = std::chrono::seconds(2);
 constexpr int kIdleRounds = 3;
+
+// How often it is looked for what has lost its owner.
+std::chrono::nanoseconds LeasePeriod(const ServerOptions& options) {
+  std::chrono::nanoseconds period = std::chrono::minutes(1);
+  for (const std::chrono::nanoseconds limit :
+       {options.session_idle_timeout, options.master_lease}) {
+    if (limit.count() > 0) period = std::min(period, limit / 8);
+  }
+  return std::max<std::chrono::nanoseconds>(period, std::chrono::milliseconds(10));
+}
 
 std::string ListenAddress(const ServerOptions& options) {
   if (!options.bind.empty()) return options.bind;
@@ -86,7 +102,8 @@ int PollThreads(const ServerOptions& options) {
   return std::clamp(static_cast<int>(std::thread::hardware_concurrency()), 3, 8);
 }
 
-// What a queue wants before it goes.
+// Shuts a completion queue down and takes what is left in it: gRPC requires both before the queue
+// is destroyed.
 void Drain(grpc::CompletionQueue* queue) {
   queue->Shutdown();
   void* tag = nullptr;
@@ -124,14 +141,34 @@ void Server::State::KeepMemoryTidy(int64_t rpcs_before, int idle_rounds) {
   timers.RunAfter(kTidyPeriod, [=, this] { KeepMemoryTidy(rpcs, idle_rounds); });
 }
 
+// Closing sessions destroys graphs, which takes long for big ones.
+void Server::State::EndLeases() {
+  timers.RunAfter(LeasePeriod(options), [this] {
+    MutexLock lock(&ending_mu);
+    if (is_ending) return;
+    compile_pool->Schedule([this] {
+      const auto now = std::chrono::steady_clock::now();
+      master->CloseIdleSessions(now);
+      worker->EndLeases(now);
+      peers->DropUnused();
+      EndLeases();
+    });
+  });
+}
+
 StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   TFLEET_RETURN_IF_ERROR(options.cluster.Address(options.job, options.task).status());
+  int cpu_devices = options.cpu_devices;
+  if (cpu_devices == 0) {
+    TFLEET_ASSIGN_OR_RETURN(cpu_devices, CpuDevicesIn(options.default_session_config));
+  }
   auto state = std::make_unique<State>();
   State& s = *state;
   s.options = options;
   const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   s.pool = std::make_unique<ThreadPool>(
       "compute", options.compute_threads > 0 ? options.compute_threads : cores);
+  s.compile_pool = std::make_unique<ThreadPool>("compile", std::clamp(cores / 2, 1, 4));
 
   const std::string address = ListenAddress(options);
   grpc::ServerBuilder builder;
@@ -154,9 +191,15 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   worker.task = DeviceName::Task(options.job, options.task).TaskString();
   worker.cluster = options.cluster;
   worker.pool = s.pool.get();
+  worker.compile_pool = s.compile_pool.get();
+  worker.cpu_devices = cpu_devices;
   worker.peers = s.peers.get();
   worker.ops = options.ops;
   worker.kernels = options.kernels;
+  worker.master_lease = options.master_lease;
+  worker.idle_timeout = options.session_idle_timeout;
+  worker.limits = options.limits;
+  worker.more_devices = options.more_devices;
   s.worker = std::make_unique<Worker>(std::move(worker));
 
   Master::Options master;
@@ -164,6 +207,9 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   master.cluster = options.cluster;
   master.peers = s.peers.get();
   master.timers = &s.timers;
+  master.compile_pool = s.compile_pool.get();
+  master.cached_steps = {options.cached_steps, options.cached_step_bytes};
+  master.session_idle_timeout = options.session_idle_timeout;
   master.peer_answer = options.peer_answer;
   master.default_session_config = options.default_session_config;
   master.default_placement = options.default_placement;
@@ -207,6 +253,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   s.streams->Start(server_queue);
   s.target = absl::StrCat("grpc://localhost:", s.port);
   s.KeepMemoryTidy(0, 0);
+  s.EndLeases();
   LogCluster(options);
   LogInfo(absl::StrCat("Started server with target: ", s.target),
           {{"task", s.worker->task()},
@@ -238,6 +285,11 @@ Server::~Server() {
   WaitForCalls(s, kLastReplies);
   s.peers->Stop();
   s.loop.reset();
+  {
+    MutexLock lock(&s.ending_mu);
+    s.is_ending = true;
+  }
+  s.compile_pool.reset();
   s.pool.reset();
   s.polls.reset();
 }

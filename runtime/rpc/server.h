@@ -6,15 +6,19 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "proto/config.pb.h"
 #include "runtime/place/placer.h"
 #include "runtime/session/cluster_spec.h"
+#include "runtime/session/limits.h"
 
 namespace tensorfleet {
+class Device;
 class KernelRegistry;
 class MasterClient;
 class OpRegistry;
+class ThreadPool;
 }  // namespace tensorfleet
 
 namespace tensorfleet::rpc {
@@ -24,6 +28,9 @@ struct ServerOptions {
   // What the server can run; required, and must outlive it.
   const OpRegistry* ops = nullptr;
   const KernelRegistry* kernels = nullptr;
+  // The task's devices besides its CPU (Worker::Options); null: there are none.
+  std::function<std::vector<std::unique_ptr<Device>>(const std::string& task, ThreadPool* pool)>
+      more_devices;
   // This task's entry in the cluster.
   std::string job;
   int task = 0;
@@ -31,14 +38,24 @@ struct ServerOptions {
   // Peers still use the address in the cluster.
   std::string bind;
   tensorflow::ConfigProto default_session_config;
-  DefaultPlacement default_placement = DefaultPlacement::kFirstJobTaskZero;
-  std::string dump_dir;     // where graphs are written before and after placing; empty: nowhere
+  DefaultPlacement default_placement = DefaultPlacement::kAuto;
+  std::string dump_dir;  // where graphs are written before and after placing; empty: nowhere
+  Limits limits;
+  // CPU devices of this task; 0: as default_session_config.device_count says, else one.
+  int cpu_devices = 0;
   int compute_threads = 0;  // 0: as many as the machine has cores
   int poll_threads = 0;     // 0: a few
   // How long a peer may say nothing while calls wait, and then how long it may take to say that it
   // is there, before its connection is given up.
   std::chrono::milliseconds peer_silence{5'000};
   std::chrono::milliseconds peer_answer{10'000};
+  // Prepared steps that each session keeps (StepCache::Limits).
+  int64_t cached_steps = 1000;
+  int64_t cached_step_bytes = int64_t{256} << 20;
+  // When what its owner has left behind goes: a session whose client asks for nothing
+  // (Master::Options), a session here whose master is not heard of (Worker::Options). 0: never.
+  std::chrono::milliseconds session_idle_timeout = std::chrono::hours(24);
+  std::chrono::milliseconds master_lease = std::chrono::minutes(10);
   // Where other tensorfleet servers fetch tensors from this one, beside gRPC; 0: any free port; -1:
   // nowhere, tensors go through gRPC both ways.
   int tensor_port = 0;

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "runtime/base/log.h"
 #include "runtime/rpc/status_wire.h"
 #include "runtime/rpc/wire_reader.h"
 #include "runtime/session/metrics.h"
@@ -33,7 +34,15 @@ void ServerCall::Received(bool ok) {
   // Before the handler looks whether the server drains: a call is counted, or refused.
   service->under_way_.fetch_add(1);
   ServerMetrics().rpcs.fetch_add(1, std::memory_order_relaxed);
-  service->methods_[method_].handle(this);
+  Contain([&] { service->methods_[method_].handle(this); });
+}
+
+void ServerCall::Broken(const Status& why) {
+  LogError("A call was broken off",
+           {{"method", service_->methods_[method_].name}, {"error", why.ToString()}});
+  // Never let go of: whoever the handler has told of this call may yet answer it.
+  refs_.fetch_add(1, std::memory_order_relaxed);
+  ReplyError(why);
 }
 
 bool ServerCall::RefusedWhileDraining() {
@@ -43,6 +52,7 @@ bool ServerCall::RefusedWhileDraining() {
 }
 
 void ServerCall::Reply(grpc::ByteBuffer response) {
+  if (!BeginReply()) return;
   responder_.Finish(response, grpc::Status::OK, &replied_);
 }
 
@@ -51,6 +61,7 @@ void ServerCall::ReplyMessage(const google::protobuf::MessageLite& response) {
 }
 
 void ServerCall::ReplyError(const Status& status) {
+  if (!BeginReply()) return;
   responder_.FinishWithError(ToGrpcStatus(status), &replied_);
 }
 

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "runtime/base/cancellation.h"
+#include "runtime/base/contain.h"
 #include "runtime/base/mutex.h"
 #include "runtime/base/status.h"
 #include "runtime/rpc/poll_set.h"
@@ -38,7 +39,14 @@ class ServerCall {
   // Answers Unavailable, and says so, when the server is draining: for methods that begin work.
   bool RefusedWhileDraining();
 
-  // Exactly one of these, once.
+  // Exactly one of these, once. When the handler throws, the call is answered with that; a reply
+  // that somebody gives later all the same counts for nothing.
+  // Runs part of the handler on a thread of another's: what it throws answers the call, too.
+  template <typename Work>
+  void Contain(const Work& work) {
+    if (Status thrown = Contained(work); !thrown.ok()) Broken(thrown);
+  }
+
   void Reply(grpc::ByteBuffer response);
   void ReplyMessage(const google::protobuf::MessageLite& response);
   void ReplyError(const Status& status);
@@ -52,8 +60,12 @@ class ServerCall {
   };
   ServerCall(RawService* service, int method, grpc::ServerCompletionQueue* queue);
   void Received(bool ok);
+  // Answers with what the handler threw.
+  void Broken(const Status& why);
   void Replied(bool ok);
   void Ended(bool ok);
+  // Whether this is the first answer.
+  bool BeginReply() { return !is_replied_.exchange(true, std::memory_order_acq_rel); }
   bool RefIfAlive();
   void Unref();
 
@@ -65,6 +77,7 @@ class ServerCall {
   grpc::ServerAsyncResponseWriter<grpc::ByteBuffer> responder_;
   CancellationManager cancellation_;
   Event received_, replied_, ended_;
+  std::atomic<bool> is_replied_{false};
   std::atomic<int> refs_{2};                // the reply, and gRPC's note that the call has ended
   std::list<ServerCall*>::iterator place_;  // in the service's list, once received
 };

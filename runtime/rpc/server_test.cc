@@ -11,14 +11,18 @@
 #include <cstring>
 #include <thread>
 
+#include "proto/master.pb.h"
 #include "runtime/base/mutex.h"
 #include "runtime/kernels/cpu/core.h"
 #include "runtime/kernels/rendezvous.h"
 #include "runtime/ops/all.h"
 #include "runtime/rpc/channels.h"
+#include "runtime/rpc/client_call.h"
 #include "runtime/rpc/poll_set.h"
 #include "runtime/rpc/server_call.h"
+#include "runtime/rpc/wire_reader.h"
 #include "runtime/session/master_client.h"
+#include "runtime/session/metrics.h"
 
 namespace tensorfleet::rpc {
 namespace {
@@ -53,8 +57,13 @@ struct Peer {
       : worker(peers.Worker(absl::StrCat("localhost:", server.port()))) {}
   PollSet polls{std::make_unique<grpc::CompletionQueue>(), 1};
   GrpcPeers peers{polls.queue()};
-  WorkerInterface* const worker;
+  const std::shared_ptr<WorkerInterface> worker;
 };
+
+// At any server of this process.
+void WaitUntilAReceiverWaits() {
+  while (ServerMetrics().recv_tensor_waiting == 0) std::this_thread::yield();
+}
 
 DeviceAttributes DeviceOf(Peer* peer) {
   DeviceAttributes device;
@@ -81,11 +90,68 @@ TEST(Server, ThatGoesDownTellsThoseWhoWaitThatItIsUnavailable) {
                             status = answer;
                             answered.Notify();
                           });
-  ASSERT_FALSE(answered.WaitFor(std::chrono::milliseconds(100)));
+  WaitUntilAReceiverWaits();
   server->Stop(std::chrono::milliseconds(0));
   ASSERT_TRUE(answered.WaitFor(kTimeout));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(status.message(), HasSubstr("/job:ps/replica:0/task:0 is shutting down"));
+}
+
+TEST(Server, IsAskedWhetherItsMasterHasASession) {
+  const auto server = *StartServer();
+  tensorflow::ConfigProto config;
+  config.add_device_filters("/job:ps/task:0");  // the other one is not there
+  Peer peer(*server);
+  const auto ask = [&](const std::string& handle) {
+    Status status;
+    Notification answered;
+    CallOptions call;
+    call.timeout = kTimeout;
+    peer.peers.AskForSession(call, absl::StrCat("localhost:", server->port()), handle,
+                             [&](const Status& answer) {
+                               status = answer;
+                               answered.Notify();
+                             });
+    answered.Wait();
+    return status;
+  };
+  EXPECT_EQ(ask("0123456789abcdef").code(), absl::StatusCode::kNotFound);
+
+  const auto connection =
+      std::make_shared<Connection>(MakeChannel(absl::StrCat("localhost:", server->port())));
+  tensorflow::CreateSessionRequest open;
+  *open.mutable_config() = config;
+  tensorflow::CreateSessionResponse opened;
+  Notification is_open;
+  StartCall(connection, peer.polls.queue(), "/tensorflow.MasterService/CreateSession",
+            SerializeMessage(open), {}, [&](const Status& status, grpc::ByteBuffer* bytes) {
+              EXPECT_EQ(status, OkStatus());
+              EXPECT_TRUE(status.ok() && ParseMessage(bytes, &opened));
+              is_open.Notify();
+            });
+  ASSERT_TRUE(is_open.WaitFor(kTimeout));
+  EXPECT_EQ(ask(opened.session_handle()), OkStatus());
+}
+
+TEST(Peers, AreForgottenWhenNobodyHasHeldThemForAWhile) {
+  PollSet polls{std::make_unique<grpc::CompletionQueue>(), 1};
+  GrpcPeers peers(polls.queue());
+  const int64_t before = ServerMetrics().peer_channels;
+  std::shared_ptr<WorkerInterface> held = peers.Worker("localhost:1");
+  (void)peers.Worker("localhost:2");
+  EXPECT_EQ(ServerMetrics().peer_channels, before + 2);
+  peers.DropUnused();
+  EXPECT_EQ(ServerMetrics().peer_channels, before + 2);
+  peers.DropUnused();
+  EXPECT_EQ(ServerMetrics().peer_channels, before + 1);
+  EXPECT_EQ(peers.Worker("localhost:1"), held);
+  held = nullptr;
+  peers.DropUnused();
+  (void)peers.Worker("localhost:1");  // used in between
+  peers.DropUnused();
+  EXPECT_EQ(ServerMetrics().peer_channels, before + 1);
+  peers.DropUnused();
+  EXPECT_EQ(ServerMetrics().peer_channels, before);
 }
 
 // The graph's handle.
@@ -133,7 +199,7 @@ TEST(Server, ThatGoesDownSaysSoAlsoOfAStepThatFetchesFromAnother) {
     status = answer;
     answered.Notify();
   });
-  ASSERT_FALSE(answered.WaitFor(std::chrono::milliseconds(200))) << status;
+  WaitUntilAReceiverWaits();
   server->Stop(std::chrono::milliseconds(0));
   ASSERT_TRUE(answered.WaitFor(kTimeout));
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable) << status;

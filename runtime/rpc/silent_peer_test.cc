@@ -42,7 +42,9 @@ std::unique_ptr<Server> StartServer(int task, int other_port) {
 
 class SilentPeerTest : public ::testing::Test {
  protected:
-  WorkerInterface* Worker() { return peers_.Worker(absl::StrCat("localhost:", proxy_.port())); }
+  std::shared_ptr<WorkerInterface> Worker() {
+    return peers_.Worker(absl::StrCat("localhost:", proxy_.port()));
+  }
 
   StatusOr<DeviceAttributes> AskForStatus() {
     StatusOr<DeviceAttributes> device;

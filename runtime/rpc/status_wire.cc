@@ -4,6 +4,7 @@
 
 #include "absl/strings/cord.h"
 #include "proto/payloads.pb.h"
+#include "runtime/base/utf8.h"
 
 namespace tensorfleet::rpc {
 namespace {
@@ -14,11 +15,7 @@ constexpr size_t kMaxMessageBytes = 3072;
 
 grpc::Status ToGrpcStatus(const Status& status) {
   if (status.ok()) return grpc::Status::OK;
-  std::string message(status.message());
-  if (message.size() > kMaxMessageBytes) {
-    message.resize(kMaxMessageBytes);
-    message += " ... [truncated]";
-  }
+  const std::string message = Utf8Text(status.message(), kMaxMessageBytes);
   tensorflow::distributed_runtime::GrpcPayloadContainer payloads;
   status.ForEachPayload([&](absl::string_view key, const absl::Cord& value) {
     (*payloads.mutable_payloads())[std::string(key)] = std::string(value);

@@ -33,6 +33,19 @@ grpc::ByteBuffer BufferOf(const std::string& bytes, size_t slice_size = 1 << 20)
   return grpc::ByteBuffer(slices.data(), slices.size());
 }
 
+TEST(Errors, WithBytesThatAreNoCharactersMakeMessagesThatParse) {
+  const Status error = NotFound("no file /tmp/\xff\xfe");
+  tensorflow::RunStepResponse step;
+  grpc::ByteBuffer bytes = EncodeRunStepError(error);
+  ASSERT_TRUE(ParseMessage(&bytes, &step));
+  EXPECT_EQ(step.status_error_message(), "no file /tmp/\\xff\\xfe");
+  tensorflow::RunGraphResponse piece;
+  bytes = EncodeRunGraphError(error);
+  ASSERT_TRUE(ParseMessage(&bytes, &piece));
+  EXPECT_EQ(piece.status_error_message(), "no file /tmp/\\xff\\xfe");
+  EXPECT_EQ(ToGrpcStatus(error).error_message(), "no file /tmp/\\xff\\xfe");
+}
+
 Tensor Ramp(int64_t n) {
   Tensor t = Tensor::Allocate(DType::kFloat, Shape({n})).value();
   for (int64_t i = 0; i < n; ++i) t.mutable_values<float>()[i] = static_cast<float>(i);

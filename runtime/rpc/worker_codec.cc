@@ -1,5 +1,6 @@
 #include "runtime/rpc/worker_codec.h"
 
+#include "runtime/base/utf8.h"
 #include "runtime/rpc/status_wire.h"
 #include "runtime/rpc/wire_reader.h"
 #include "runtime/rpc/wire_writer.h"
@@ -85,7 +86,7 @@ StatusOr<grpc::ByteBuffer> EncodeRunGraphResponse(const RunGraphResult& result) 
 grpc::ByteBuffer EncodeRunGraphError(const Status& status) {
   WireWriter writer;
   writer.Varint(5, static_cast<uint64_t>(status.raw_code()));
-  writer.Bytes(6, status.message());
+  writer.Bytes(6, Utf8Text(status.message()));
   return writer.Finish();
 }
 
@@ -116,7 +117,7 @@ StatusOr<Tensor> BeginRecvTensorResponse(const RecvTensorResult& result, WireWri
   writer->Varint(2, result.is_dead ? 1 : 0);
   writer->Varint(3, static_cast<uint64_t>(result.send_start_micros));
   // A dead value has no meaning, but readers expect a tensor.
-  return result.tensor.is_valid() ? result.tensor : Tensor::Allocate(DType::kFloat, Shape({0}));
+  return result.tensor.is_valid() ? result.tensor : Tensor::Allocate(DType::kFloat, {0});
 }
 
 Status AddTensor(const Tensor& value, WireWriter* writer) {

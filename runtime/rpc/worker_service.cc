@@ -1,8 +1,10 @@
 #include "runtime/rpc/worker_service.h"
 
+#include <deque>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "runtime/base/contain.h"
 #include "runtime/base/mutex.h"
 #include "runtime/base/random_id.h"
 #include "runtime/rpc/wire_reader.h"
@@ -69,7 +71,8 @@ void RunGraph(Worker* worker, ServerCall* call) {
       owned->Fail(call, status);
       return;
     }
-    StatusOr<grpc::ByteBuffer> response = EncodeRunGraphResponse(owned->result);
+    StatusOr<grpc::ByteBuffer> response =
+        Contained([&] { return EncodeRunGraphResponse(owned->result); });
     if (response.ok()) {
       call->Reply(*std::move(response));
     } else {
@@ -88,7 +91,8 @@ void RecvTensor(Worker* worker, ServerCall* call) {
   const auto reply = [call, result](const Status& status) {
     std::unique_ptr<RecvTensorResult> owned(result);
     StatusOr<grpc::ByteBuffer> response =
-        status.ok() ? EncodeRecvTensorResponse(*owned) : StatusOr<grpc::ByteBuffer>(status);
+        status.ok() ? Contained([&] { return EncodeRecvTensorResponse(*owned); })
+                    : StatusOr<grpc::ByteBuffer>(status);
     if (response.ok()) {
       call->Reply(*std::move(response));
     } else {
@@ -107,7 +111,7 @@ void RegisterGraph(Worker* worker, ServerCall* call) {
         args->graph_def.Swap(request.mutable_graph_def());
         args->config.Swap(request.mutable_config_proto());
         // Compiling a big graph takes long.
-        worker->pool()->Schedule([worker, call, args] {
+        worker->compile_pool()->Schedule([worker, call, args] {
           worker->RegisterGraph(OptionsOf(call), std::move(*args),
                                 [call](const StatusOr<std::string>& handle) {
                                   if (!handle.ok()) {
@@ -122,19 +126,29 @@ void RegisterGraph(Worker* worker, ServerCall* call) {
       });
 }
 
-// Step ids for collective operations: the same for all workers that ask with the same key.
+// Step ids for collective operations: the same for all workers that ask with the same key. The
+// oldest keys are forgotten.
 class StepSequences {
  public:
   int64_t Next(int64_t graph_key) {
     MutexLock lock(&mu_);
-    int64_t& next = next_[graph_key];
-    if (next == 0) next = static_cast<int64_t>(RandomNonZero64() >> 8) | 1;
+    const auto [it, is_new] = next_.try_emplace(graph_key, 0);
+    if (!is_new) return it->second;
+    const int64_t next = it->second = static_cast<int64_t>(RandomNonZero64() >> 8) | 1;
+    keys_.push_back(graph_key);
+    if (keys_.size() > kMaxKeys) {
+      next_.erase(keys_.front());
+      keys_.pop_front();
+    }
     return next;
   }
 
  private:
+  static constexpr size_t kMaxKeys = 4096;
+
   Mutex mu_;
   absl::flat_hash_map<int64_t, int64_t> next_ ABSL_GUARDED_BY(mu_);
+  std::deque<int64_t> keys_ ABSL_GUARDED_BY(mu_);  // in the order in which they came
 };
 
 }  // namespace
@@ -177,7 +191,7 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
       "RunGraph",
       [w, polls](ServerCall* call) {
         if ((*polls)->is_last_poller()) {
-          w->pool()->Schedule([w, call] { RunGraph(w, call); });
+          w->pool()->Schedule([w, call] { call->Contain([&] { RunGraph(w, call); }); });
         } else {
           RunGraph(w, call);
         }

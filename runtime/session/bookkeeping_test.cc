@@ -1,5 +1,8 @@
 // The small tables of master and worker: request ids, errors of a step, steps.
 
+#include <atomic>
+#include <thread>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -60,12 +63,32 @@ TEST(StepErrors, SeveralCausesAreJoinedUnderTheFirstCode) {
 
 TEST(StepTable, APeerMayComeBeforeTheStepAndNotAfterIt) {
   StepTable steps;
-  const auto early = steps.FindOrMake(7).value();
+  const auto early = steps.PeerCame(7).value();
   EXPECT_EQ(steps.Begin(7), early);
   EXPECT_EQ(steps.Remove(7), early);
-  EXPECT_EQ(steps.FindOrMake(7).status().code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(steps.PeerCame(7).status().code(), absl::StatusCode::kAborted);
   EXPECT_NE(steps.Begin(7), early);
   EXPECT_EQ(steps.Remove(8), nullptr);
+}
+
+TEST(StepTable, APeerThatGivesUpLeavesNothingBehind) {
+  StepTable steps;
+  const auto first = steps.PeerCame(7).value();
+  (void)steps.PeerCame(7).value();
+  steps.PeerLeft(first.get());
+  EXPECT_EQ(steps.Find(7), first);
+  steps.PeerLeft(first.get());
+  EXPECT_EQ(steps.Find(7), nullptr);
+  // It may come again: the step is not over, it has not begun.
+  EXPECT_EQ(steps.PeerCame(7).status(), OkStatus());
+}
+
+TEST(StepTable, AStepThatHasBegunOutlivesItsPeers) {
+  StepTable steps;
+  const auto step = steps.PeerCame(7).value();
+  (void)steps.Begin(7);
+  steps.PeerLeft(step.get());
+  EXPECT_EQ(steps.Find(7), step);
 }
 
 TEST(StepRendezvous, AbortEndsWaitersWithAnEcho) {
@@ -97,8 +120,7 @@ class Giver final : public StubWorker {
 class FetchTest : public ::testing::Test {
  protected:
   FetchTest() {
-    rendezvous_.Bind("/job:a/replica:0/task:0",
-                     [this](absl::string_view) -> StatusOr<WorkerInterface*> { return &peer_; });
+    rendezvous_.Bind("/job:a/replica:0/task:0", [this](absl::string_view) { return peer_; });
     rendezvous_.set_stats(&trace_);
   }
   Status Fetch(const std::string& name) {
@@ -121,7 +143,7 @@ class FetchTest : public ::testing::Test {
     return {count(trace), logged.step_size() == 0 ? 0 : count(logged.step(0).step_stats())};
   }
 
-  Giver peer_;
+  const std::shared_ptr<Giver> peer_ = std::make_shared<Giver>();
   TransferLog log_;
   StepStatsCollector trace_;
   StepRendezvous rendezvous_{7, &log_};
@@ -139,7 +161,7 @@ TEST_F(FetchTest, ATransferIsLoggedInsteadOfTracedWhileTheLogIsOn) {
 }
 
 TEST_F(FetchTest, ALostPeerIsNamed) {
-  peer_.is_gone = true;
+  peer_->is_gone = true;
   const Status status = Fetch("x");
   EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
   EXPECT_THAT(std::string(status.message()), HasSubstr("/job:b/replica:0/task:0"));
@@ -170,6 +192,45 @@ TEST(StepRendezvous, ACancelledReceiverIsGoneAndTheValueStays) {
   EXPECT_EQ(calls, 1);
   EXPECT_TRUE(rendezvous.Send(key, Tensor::Scalar(1.0f), false).ok());
   EXPECT_EQ(calls, 1);
+  Tensor value;
+  bool is_dead = false;
+  ASSERT_EQ(rendezvous.TryRecv(key, &value, &is_dead), OkStatus());
+  EXPECT_EQ(value.scalar<float>(), 1);
+}
+
+TEST(StepRendezvous, AnotherMayWaitInPlaceOfACancelledReceiver) {
+  StepRendezvous rendezvous(1);
+  const RendezvousKey key = RendezvousKey::Parse("/a;1;/b;x;0:0").value();
+  CancellationManager first, second;
+  Status got_first, got_second = Internal("not called");
+  rendezvous.RecvLocalAsync(key, &first,
+                            [&](const Status& status, Tensor, bool) { got_first = status; });
+  first.StartCancel();
+  rendezvous.RecvLocalAsync(key, &second,
+                            [&](const Status& status, Tensor, bool) { got_second = status; });
+  ASSERT_TRUE(rendezvous.Send(key, Tensor::Scalar(1.0f), false).ok());
+  second.StartCancel();
+  EXPECT_EQ(got_first.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(got_second, OkStatus());
+}
+
+TEST(StepRendezvous, AValueAndACancellationAtOnceGiveOneOfThem) {
+  for (int round = 0; round < 200; ++round) {
+    StepRendezvous rendezvous(1);
+    const RendezvousKey key = RendezvousKey::Parse("/a;1;/b;x;0:0").value();
+    CancellationManager cancellation;
+    std::atomic<int> values{0}, cancelled{0};
+    std::thread canceller([&] { cancellation.StartCancel(); });
+    std::thread sender(
+        [&] { EXPECT_TRUE(rendezvous.Send(key, Tensor::Scalar(1.0f), false).ok()); });
+    rendezvous.RecvLocalAsync(key, &cancellation, [&](const Status& status, Tensor, bool) {
+      ++(status.ok() ? values : cancelled);
+    });
+    canceller.join();
+    sender.join();
+    EXPECT_EQ(values + cancelled, 1);
+    EXPECT_EQ(rendezvous.IsEmpty(), values == 1) << "what nobody received is still there";
+  }
 }
 
 }  // namespace

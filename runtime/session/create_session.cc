@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/contain.h"
 #include "runtime/base/log.h"
 #include "runtime/base/random_id.h"
 #include "runtime/session/device_attributes.h"
@@ -15,6 +16,16 @@ namespace {
 constexpr auto kFirstReminder = std::chrono::milliseconds(500);
 constexpr auto kReminderPeriod = std::chrono::seconds(10);
 constexpr auto kPauseBeforeAskingAgain = std::chrono::milliseconds(50);
+
+// As in TensorFlow, what a client says of devices changes nothing at a server that runs.
+void WarnOfDeviceCount(const tensorflow::ConfigProto& config, size_t num_devices) {
+  const auto asked = config.device_count().find("CPU");
+  if (asked == config.device_count().end() || asked->second <= static_cast<int>(num_devices)) {
+    return;
+  }
+  LogWarning("A session asks for more CPU devices than this server made when it started",
+             {{"asked", asked->second}, {"has", static_cast<int64_t>(num_devices)}});
+}
 
 }  // namespace
 
@@ -42,6 +53,7 @@ SessionCreation::SessionCreation(Master* master,
 }
 
 void SessionCreation::Start(const CallOptions& call) {
+  WarnOfDeviceCount(request_->config(), master_->options().worker->devices().size());
   if (Status status = ChooseTasks(); !status.ok()) {
     done_(std::move(status));
     return;
@@ -85,6 +97,11 @@ Status SessionCreation::UseClientsCluster() {
   return OkStatus();
 }
 
+// Outlives the sessions.
+std::shared_ptr<WorkerInterface> SessionCreation::OwnWorker() const {
+  return {std::shared_ptr<void>(), master_->options().worker};
+}
+
 Status SessionCreation::ChooseTasks() {
   const Master::Options& options = master_->options();
   cluster_ = options.cluster;
@@ -100,7 +117,7 @@ Status SessionCreation::ChooseTasks() {
     SessionTask use;
     use.name = task;
     use.is_local = is_own;
-    use.worker = is_own ? options.worker : options.peers->Worker(address);
+    use.worker = is_own ? OwnWorker() : options.peers->Worker(address);
     tasks_.push_back(std::move(use));
     addresses_.push_back(address);
   }
@@ -108,7 +125,7 @@ Status SessionCreation::ChooseTasks() {
     SessionTask own;
     own.name = own_task_;
     own.is_local = true;
-    own.worker = options.worker;
+    own.worker = OwnWorker();
     tasks_.push_back(std::move(own));
     addresses_.push_back("this process");
   }
@@ -200,7 +217,7 @@ void SessionCreation::OneLess() {
     Fail(errors_.Merged());
     return;
   }
-  master_->options().worker->pool()->Schedule([self = shared_from_this()] { self->Build(); });
+  master_->options().compile_pool->Schedule([self = shared_from_this()] { self->Build(); });
 }
 
 MasterSession::Options SessionCreation::SessionOptions() const {
@@ -209,12 +226,15 @@ MasterSession::Options SessionCreation::SessionOptions() const {
   session.handle = handle_;
   session.worker = options.worker;
   session.timers = options.timers;
+  session.compile_pool = options.compile_pool;
+  session.cached_steps = options.cached_steps;
   session.config = config_;
   session.tasks = tasks_;
   session.name_tasks_in_errors = options.name_tasks_in_errors;
   SessionGraph::Options& graph = session.graph;
   graph.ops = &options.worker->ops();
   graph.cpu = options.worker->cpu();
+  graph.limits = &options.worker->limits();
   graph.graph_options = config_.graph_options();
   graph.dump_dir = options.dump_dir;
   graph.name = handle_;
@@ -239,7 +259,18 @@ MasterSession::Options SessionCreation::SessionOptions() const {
 
 void SessionCreation::Build() {
   session_ = std::make_shared<MasterSession>(SessionOptions());
-  if (Status status = session_->InitGraph(request_->graph_def()); !status.ok()) {
+  Status status = Contained([&] { return session_->InitGraph(request_->graph_def()); });
+  if (status.ok()) {
+    // Before workers may ask whether this master has the session.
+    const int64_t most = master_->options().worker->limits().sessions;
+    MutexLock lock(&master_->mu_);
+    if (most > 0 && static_cast<int64_t>(master_->sessions_.size()) >= most) {
+      status = OverLimit("the sessions of clients", most, "max_sessions");
+    } else {
+      master_->sessions_[handle_] = session_;
+    }
+  }
+  if (!status.ok()) {
     Fail(std::move(status));
     return;
   }
@@ -294,10 +325,6 @@ void SessionCreation::Opened() {
     return;
   }
   if (caller_token_ >= 0) caller_->TryDeregister(caller_token_);
-  {
-    MutexLock lock(&master_->mu_);
-    master_->sessions_[handle_] = session_;
-  }
   LogInfo(absl::StrCat("Start master session ", handle_), {{"workers", tasks_.size()}});
   tensorflow::CreateSessionResponse response;
   response.set_session_handle(handle_);
@@ -309,6 +336,10 @@ void SessionCreation::Fail(Status status) {
   if (session_ == nullptr) {
     done_(std::move(status));
     return;
+  }
+  {
+    MutexLock lock(&master_->mu_);
+    master_->sessions_.erase(handle_);
   }
   // Workers may have opened it already.
   session_->Close([done = done_, status](Status) { done(status); });

@@ -32,6 +32,7 @@ class SessionCreation : public std::enable_shared_from_this<SessionCreation> {
  private:
   // Fills tasks_ from the cluster of the server, or of the client's ConfigProto.
   Status ChooseTasks();
+  std::shared_ptr<WorkerInterface> OwnWorker() const;
   Status UseClientsCluster();
   void AskAll(const CallOptions& call);
   void Ask(size_t i);

@@ -19,6 +19,7 @@ Executor::RunArgs ArgsFor(const RegisteredGraph::Piece& piece, const GraphRunArg
   run.step.functions = piece.functions.get();
   run.step.frame = args.frame;
   run.stats = args.stats;
+  run.memory = args.step->memory.get();
   run.caller_may_work = args.caller_may_work;
   return run;
 }

@@ -5,6 +5,7 @@
 
 #include "runtime/base/thread_pool.h"
 #include "runtime/base/timer_queue.h"
+#include "runtime/session/device_count.h"
 #include "runtime/session/master.h"
 #include "runtime/session/worker.h"
 
@@ -27,6 +28,7 @@ struct LocalSession::State {
   std::unique_ptr<Master> master;
   // Its threads are joined before what they use goes.
   std::unique_ptr<ThreadPool> pool;
+  std::unique_ptr<ThreadPool> compile_pool;
   std::unique_ptr<MasterClient> client;  // running steps end before their threads do
 };
 
@@ -39,17 +41,21 @@ MasterClient& LocalSession::client() { return *state_->client; }
 StatusOr<std::unique_ptr<LocalSession>> LocalSession::Make(const OpRegistry* ops,
                                                            const KernelRegistry* kernels,
                                                            const tensorflow::ConfigProto& config) {
+  TFLEET_ASSIGN_OR_RETURN(const int cpu_devices, CpuDevicesIn(config));
   auto state = std::make_unique<State>();
   state->pool = std::make_unique<ThreadPool>("compute", NumThreads(config));
+  state->compile_pool = std::make_unique<ThreadPool>("compile", 1);
   Worker::Options worker;
   worker.task = DeviceName::Task("localhost", 0).TaskString();
   worker.pool = state->pool.get();
+  worker.cpu_devices = cpu_devices;
   worker.ops = ops;
   worker.kernels = kernels;
   state->worker = std::make_unique<Worker>(std::move(worker));
   Master::Options master;
   master.worker = state->worker.get();
   master.timers = &state->timers;
+  master.compile_pool = state->compile_pool.get();
   master.name_tasks_in_errors = false;
   state->master = std::make_unique<Master>(std::move(master));
   state->client = std::make_unique<MasterClient>(state->master.get(), nullptr, config);

@@ -6,7 +6,9 @@
 
 #include <thread>
 
+#include "runtime/base/mutex.h"
 #include "runtime/kernels/cpu/core.h"
+#include "runtime/kernels/kernel.h"
 #include "runtime/ops/all.h"
 
 namespace tensorfleet {
@@ -50,6 +52,33 @@ TEST_F(LocalSessionTest, RunsWhatIsFetched) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(Run({Feed("x:0", 2)}, {"y:0"})->at(0), -2.0f);
 }
 
+TEST(LocalSessionDevices, AreAsManyAsTheConfigAsksFor) {
+  tensorflow::ConfigProto config;
+  (*config.mutable_device_count())["CPU"] = 3;
+  (*config.mutable_device_count())["GPU"] = 0;
+  const auto session = LocalSession::Make(&BuiltinOps(), &CoreCpuKernels(), config).value();
+  const auto attr = R"(attr { key: "T" value { type: DT_FLOAT } })";
+  ASSERT_TRUE(session->client()
+                  .Extend(GraphOf(absl::StrCat(R"(
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    node { name: "y" op: "Neg" input: "x" device: "/cpu:2" )",
+                                               attr, R"( }
+    node { name: "z" op: "Neg" input: "y" device: "/cpu:1" )",
+                                               attr, " }")
+                                      .c_str()))
+                  .ok());
+  RunStepArgs args;
+  args.feeds = {{"x:0", Tensor::Scalar(2.0f)}};
+  args.fetches = {"z:0"};
+  RunStepResult result;
+  ASSERT_EQ(session->client().Run(std::move(args), &result), OkStatus());
+  EXPECT_EQ(result.fetches[0].tensor.scalar<float>(), 2);
+
+  (*config.mutable_device_count())["CPU"] = 0;
+  EXPECT_EQ(LocalSession::Make(&BuiltinOps(), &CoreCpuKernels(), config).status(),
+            InvalidArgument("device_count of CPU must be between 1 and 1024, not 0"));
+}
+
 TEST_F(LocalSessionTest, GivesEachDistinctFetchOnceInTheOrderOfTheRequest) {
   ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
   ASSERT_TRUE(session_->client()
@@ -73,6 +102,20 @@ TEST_F(LocalSessionTest, NamesWhatIsWrongWithARequest) {
               HasSubstr("Output 0 of type int32 does not match declared output type float for node "
                         "{{node _recv_x_0}}"));
   EXPECT_THAT(error({}, {"y:0"}), HasSubstr("You must feed a value for placeholder tensor 'x'"));
+}
+
+TEST_F(LocalSessionTest, AFetchOfTheBranchThatWasNotTakenIsAnError) {
+  ASSERT_TRUE(session_->client().Extend(GraphOf(kNegOfPlaceholder)).ok());
+  ASSERT_TRUE(session_->client()
+                  .Extend(GraphOf(R"(
+    node { name: "p" op: "Placeholder" attr { key: "dtype" value { type: DT_BOOL } } }
+    node { name: "s" op: "Switch" input: "y" input: "p" attr { key: "T" value { type: DT_FLOAT } } })"))
+                  .ok());
+  const NamedTensor p{"p:0", Tensor::Scalar(true)};
+  EXPECT_EQ(Run({Feed("x:0", 2), p}, {"s:1"})->at(0), -2.0f);
+  const Status dead = Run({Feed("x:0", 2), p}, {"s:0", "s:1"}).status();
+  EXPECT_TRUE(absl::IsInternal(dead)) << dead;
+  EXPECT_THAT(std::string(dead.message()), HasSubstr("tensor returned for s:0 was not valid"));
 }
 
 TEST_F(LocalSessionTest, RefusesANodeThatIsThereAlready) {
@@ -150,6 +193,49 @@ TEST_F(LocalSessionTest, CallablesMayReplaceAnEdge) {
             absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(session_->client().RunCallable(55, {}).status().message()),
               HasSubstr("No such callable handle: 55"));
+}
+
+// Passes its input on when it is let go, deaf to everything else.
+struct Deaf final : AsyncKernel {
+  static inline Mutex mu;
+  static inline std::function<void()> let_go ABSL_GUARDED_BY(mu);
+  void ComputeAsync(KernelContext& ctx, Done done) const override {
+    MutexLock lock(&mu);
+    let_go = [&ctx, done = std::move(done)] {
+      ctx.SetOutput(0, ctx.TakeInput(0));
+      done(OkStatus());
+    };
+  }
+};
+
+TEST(StepRun, IsAnsweredAfterItsDeadlineThoughAKernelGoesOn) {
+  OpRegistry ops;
+  RegisterAllOps(ops);
+  ops.Add(OpSchemaBuilder("Deaf").Input("x: float").Output("y: float"));
+  KernelRegistry kernels;
+  RegisterCoreCpuKernels(kernels);
+  kernels.Add<Deaf>("Deaf", kCpu);
+  const auto session = LocalSession::Make(&ops, &kernels).value();
+  ASSERT_TRUE(session->client()
+                  .Extend(GraphOf(R"(
+    node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+    node { name: "y" op: "Deaf" input: "x" })"))
+                  .ok());
+  RunStepArgs args;
+  args.feeds = {{"x:0", Tensor::Scalar(1.0f)}};
+  args.fetches = {"y:0"};
+  args.options.set_timeout_in_ms(100);
+  RunStepResult result;
+  const Status late = session->client().Run(std::move(args), &result);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(late)) << late;
+  EXPECT_TRUE(result.fetches.empty());
+  std::function<void()> let_go;
+  {
+    MutexLock lock(&Deaf::mu);
+    let_go = std::move(Deaf::let_go);
+  }
+  ASSERT_TRUE(let_go);  // it still ran
+  let_go();
 }
 
 TEST_F(LocalSessionTest, AClosedSessionRefusesSteps) {

@@ -3,9 +3,11 @@
 #include <atomic>
 
 #include "absl/strings/str_cat.h"
+#include "runtime/base/contain.h"
 #include "runtime/base/log.h"
 #include "runtime/session/create_session.h"
 #include "runtime/session/device_attributes.h"
+#include "runtime/session/metrics.h"
 
 namespace tensorfleet {
 
@@ -22,6 +24,7 @@ std::shared_ptr<MasterSession> Master::Find(const std::string& handle) {
 StatusOr<std::shared_ptr<MasterSession>> Master::FindForStep(const std::string& handle) {
   std::shared_ptr<MasterSession> session = Find(handle);
   if (session == nullptr) return Aborted("Session ", handle, " is not found.");
+  session->requests().Touch();
   return session;
 }
 
@@ -39,9 +42,11 @@ void Master::ExtendSession(std::shared_ptr<const tensorflow::ExtendSessionReques
     return;
   }
   // A version that is out of date is found out inside, under the lock.
-  options_.worker->pool()->Schedule(
+  options_.compile_pool->Schedule(
       [session = *std::move(session), request = std::move(request), done = std::move(done)] {
-        done(session->Extend(request->graph_def(), request->current_graph_version()));
+        done(Contained([&] {
+          return session->Extend(request->graph_def(), request->current_graph_version());
+        }));
       });
 }
 
@@ -56,15 +61,18 @@ void Master::RunStep(const CallOptions& call, RunStepArgs* args, RunStepResult* 
   }
 }
 
-StatusOr<std::string> Master::PartialRunSetup(const tensorflow::PartialRunSetupRequest& request) {
-  TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<MasterSession> session,
-                          FindForStep(request.session_handle()));
-  TFLEET_RETURN_IF_ERROR(request_ids_.Track(request.request_id(), "PartialRunSetup (Master)"));
+void Master::PartialRunSetup(const CallOptions& call,
+                             const tensorflow::PartialRunSetupRequest& request,
+                             DoneWith<std::string> done) {
+  StatusOr<std::shared_ptr<MasterSession>> session = FindForStep(request.session_handle());
+  Status status = session.status();
+  if (status.ok()) status = request_ids_.Track(request.request_id(), "PartialRunSetup (Master)");
+  if (!status.ok()) return done(std::move(status));
   StepSignature signature;
   signature.feeds.assign(request.feed().begin(), request.feed().end());
   signature.fetches.assign(request.fetch().begin(), request.fetch().end());
   signature.targets.assign(request.target().begin(), request.target().end());
-  return session->PartialRunSetup(signature);
+  (*session)->PartialRunSetup(call, signature, std::move(done));
 }
 
 void Master::CloseSession(const std::string& handle, Done done) {
@@ -148,7 +156,9 @@ void Master::ListDevices(const CallOptions& call, const std::string& handle,
 
 void Master::Reset(const CallOptions& call, const tensorflow::ResetRequest& request, Done done) {
   const std::vector<std::string> containers(request.container().begin(), request.container().end());
-  std::vector<WorkerInterface*> workers = {options_.worker};
+  // The one of this process outlives the call.
+  std::vector<std::shared_ptr<WorkerInterface>> workers = {
+      {std::shared_ptr<void>(), options_.worker}};
   for (const auto& [task, address] : options_.cluster.Tasks()) {
     if (task == options_.worker->task()) continue;
     const StatusOr<bool> passes = PassesFilters(task, request.device_filters());
@@ -165,7 +175,26 @@ void Master::Reset(const CallOptions& call, const tensorflow::ResetRequest& requ
     if (pending->fetch_sub(1) != 1) return;
     CloseAll([errors, done](Status) { done(errors->Merged()); });
   };
-  for (WorkerInterface* worker : workers) worker->CleanupAll(call, containers, one_less);
+  for (const auto& worker : workers) worker->CleanupAll(call, containers, one_less);
+}
+
+void Master::CloseIdleSessions(IdleClock::TimePoint now) {
+  if (options_.session_idle_timeout.count() == 0) return;
+  std::vector<std::shared_ptr<MasterSession>> expired;
+  {
+    MutexLock lock(&mu_);
+    for (auto it = sessions_.begin(); it != sessions_.end();) {
+      if (it->second->requests().IdleAt(now) <= options_.session_idle_timeout) {
+        ++it;
+        continue;
+      }
+      LogInfo("Closing a session whose client is not heard of", {{"session", it->first}});
+      expired.push_back(std::move(it->second));
+      sessions_.erase(it++);
+    }
+  }
+  ServerMetrics().sessions_expired += static_cast<int64_t>(expired.size());
+  for (const auto& session : expired) session->Close([](const Status&) {});
 }
 
 void Master::CloseAll(Done done) {
@@ -182,11 +211,13 @@ void Master::CloseAll(Done done) {
   one_less(OkStatus());
 }
 
-StatusOr<int64_t> Master::MakeCallable(const tensorflow::MakeCallableRequest& request) {
-  TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<MasterSession> session,
-                          FindForStep(request.session_handle()));
-  TFLEET_RETURN_IF_ERROR(request_ids_.Track(request.request_id(), "MakeCallable (Master)"));
-  return session->MakeCallable(request.options());
+void Master::MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
+                          DoneWith<int64_t> done) {
+  StatusOr<std::shared_ptr<MasterSession>> session = FindForStep(request.session_handle());
+  Status status = session.status();
+  if (status.ok()) status = request_ids_.Track(request.request_id(), "MakeCallable (Master)");
+  if (!status.ok()) return done(std::move(status));
+  (*session)->MakeCallable(call, request.options(), std::move(done));
 }
 
 void Master::RunCallable(const CallOptions& call, RunCallableArgs* args, RunStepResult* result,

@@ -28,11 +28,15 @@ class Master {
     ClusterSpec cluster;       // empty: there is only this process
     Peers* peers = nullptr;
     TimerQueue* timers = nullptr;
+    ThreadPool* compile_pool = nullptr;  // places graphs and prepares steps
+    StepCache::Limits cached_steps;      // of each session
     // How long a worker may take to say that it is there before it is asked again, on another
     // connection. Needs the timers.
     std::chrono::milliseconds peer_answer{10'000};
     tensorflow::ConfigProto default_session_config;
-    DefaultPlacement default_placement = DefaultPlacement::kFirstJobTaskZero;
+    // Sessions whose client asked for nothing for so long are closed. 0: never.
+    std::chrono::nanoseconds session_idle_timeout = std::chrono::hours(24);
+    DefaultPlacement default_placement = DefaultPlacement::kAuto;
     std::string dump_dir;  // where sessions' graphs are written; empty: nowhere
     bool name_tasks_in_errors = true;
   };
@@ -53,16 +57,21 @@ class Master {
   void ExtendSession(std::shared_ptr<const tensorflow::ExtendSessionRequest> request,
                      DoneWith<int64_t> done);
   void RunStep(const CallOptions& call, RunStepArgs* args, RunStepResult* result, Done done);
-  StatusOr<std::string> PartialRunSetup(const tensorflow::PartialRunSetupRequest& request);
+  void PartialRunSetup(const CallOptions& call, const tensorflow::PartialRunSetupRequest& request,
+                       DoneWith<std::string> done);
   void CloseSession(const std::string& handle, Done done);
   void ListDevices(const CallOptions& call, const std::string& handle,
                    DoneWith<tensorflow::ListDevicesResponse> done);
   void Reset(const CallOptions& call, const tensorflow::ResetRequest& request, Done done);
-  StatusOr<int64_t> MakeCallable(const tensorflow::MakeCallableRequest& request);
+  void MakeCallable(const CallOptions& call, const tensorflow::MakeCallableRequest& request,
+                    DoneWith<int64_t> done);
   void RunCallable(const CallOptions& call, RunCallableArgs* args, RunStepResult* result,
                    Done done);
   Status ReleaseCallable(const tensorflow::ReleaseCallableRequest& request);
 
+  // Closes the sessions that were idle for too long. To be called a few times in that period, by
+  // one thread at a time.
+  void CloseIdleSessions(IdleClock::TimePoint now);
   // Closes every session. For the end of the process.
   void CloseAll(Done done);
 

@@ -94,14 +94,28 @@ StatusOr<std::string> MasterClient::PartialRunSetup(const std::vector<std::strin
   for (const std::string& name : feeds) request.add_feed(name);
   for (const std::string& name : fetches) request.add_fetch(name);
   for (const std::string& name : targets) request.add_target(name);
-  return master_.PartialRunSetup(request);
+  StatusOr<std::string> handle;
+  Waiter waiter;
+  master_.PartialRunSetup(Call(), request, [&](StatusOr<std::string> made) {
+    handle = std::move(made);
+    waiter.done()(handle.status());
+  });
+  TFLEET_RETURN_IF_ERROR(waiter.Wait());
+  return handle;
 }
 
 StatusOr<int64_t> MasterClient::MakeCallable(const tensorflow::CallableOptions& options) {
   tensorflow::MakeCallableRequest request;
   TFLEET_ASSIGN_OR_RETURN(*request.mutable_session_handle(), Handle());
   *request.mutable_options() = options;
-  return master_.MakeCallable(request);
+  StatusOr<int64_t> handle;
+  Waiter waiter;
+  master_.MakeCallable(Call(), request, [&](StatusOr<int64_t> made) {
+    handle = made;
+    waiter.done()(handle.status());
+  });
+  TFLEET_RETURN_IF_ERROR(waiter.Wait());
+  return handle;
 }
 
 StatusOr<std::vector<Tensor>> MasterClient::RunCallable(int64_t handle, std::vector<Tensor> feeds,

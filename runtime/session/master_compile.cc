@@ -3,6 +3,7 @@
 
 #include <atomic>
 
+#include "runtime/base/contain.h"
 #include "runtime/base/log.h"
 #include "runtime/graph/graph_import.h"
 #include "runtime/place/partition.h"
@@ -13,9 +14,11 @@
 namespace tensorfleet {
 void MasterSession::Compile(std::shared_ptr<CompiledStep> step, FeedStyle style,
                             std::vector<std::pair<std::string, std::string>> connections) {
-  options_.worker->pool()->Schedule([self = shared_from_this(), step = std::move(step), style,
-                                     connections = std::move(connections)] {
-    StatusOr<SessionGraph::Cut> cut = self->graph_.CutStep(step->signature(), style, connections);
+  options_.compile_pool->Schedule([self = shared_from_this(), step = std::move(step), style,
+                                   connections = std::move(connections)] {
+    StatusOr<SessionGraph::Cut> cut = Contained([&] {
+      return self->graph_.CutStep(step->signature(), style, connections, *step->cancellation());
+    });
     if (cut.ok()) {
       self->Register(step, *std::move(cut));
     } else {
@@ -31,16 +34,9 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
     std::shared_ptr<CompiledStep> step;
     CompiledStep::Contents contents;
     StepErrors errors;
-    CancellationManager cancellation;
-    CancellationManager::Token closing = -1;
     std::atomic<size_t> pending;
-    void Abort(const Status& why) {
-      errors.Add(why);
-      cancellation.StartCancel(why);
-    }
     void OneLess() {
       if (pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      if (closing >= 0) session->closing_.TryDeregister(closing);
       step->SetReady(errors.Merged(), std::move(contents));
     }
   };
@@ -50,11 +46,6 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
   registration->contents = std::move(cut.contents);
   std::vector<CompiledStep::Part>& parts = registration->contents.parts;
   registration->pending = parts.size() + 1;
-  registration->closing = closing_.Register([weak = std::weak_ptr<Registration>(registration)] {
-    if (const auto live = weak.lock()) live->Abort(live->session->closing_.status());
-  });
-  if (registration->closing < 0) registration->Abort(closing_.status());
-
   const SessionTask* own = nullptr;
   for (const SessionTask& task : options_.tasks) {
     if (task.is_local) own = &task;
@@ -85,16 +76,18 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
       parts[i].graph = nullptr;
     }
     CallOptions call;
-    call.cancellation = &registration->cancellation;
+    call.cancellation = registration->step->cancellation();
     const bool name_task = options_.name_tasks_in_errors && !parts[i].task->is_local;
     parts[i].task->worker->RegisterGraph(
         call, std::move(args), [registration, i, name_task](StatusOr<std::string> graph_handle) {
+          const MasterSession& session = *registration->session;
           CompiledStep::Part& part = registration->contents.parts[i];
           if (graph_handle.ok()) {
-            part.graph_handle = *std::move(graph_handle);
+            part.registration = std::make_unique<GraphRegistration>(
+                part.task->worker, session.handle(), *std::move(graph_handle), session.closing_);
           } else {
             Status status = graph_handle.status();
-            if (absl::IsCancelled(status) && registration->cancellation.is_cancelled()) {
+            if (absl::IsCancelled(status) && registration->step->cancellation()->is_cancelled()) {
               status = MarkDerived(std::move(status));
             }
             registration->errors.Add(

@@ -12,10 +12,6 @@
 namespace tensorfleet {
 namespace {
 
-// Requests are matched by their names in the order in which they came; this bounds what a client
-// can make us keep.
-constexpr size_t kMaxVariants = 4096;
-
 template <typename Names, typename NameOf>
 void AppendNames(const Names& names, char separator, const NameOf& name_of, std::string* key) {
   for (const auto& item : names) {
@@ -25,8 +21,8 @@ void AppendNames(const Names& names, char separator, const NameOf& name_of, std:
   key->push_back('\n');
 }
 
-std::string KeyOf(const StepSignature& s) {
-  std::string key;
+std::string KeyOf(const StepSignature& s, FeedStyle style) {
+  std::string key = style == FeedStyle::kRendezvous ? "partial\n" : "";
   const auto same = [](const std::string& name) -> const std::string& { return name; };
   AppendNames(s.feeds, ',', same, &key);
   AppendNames(s.fetches, ',', same, &key);
@@ -42,20 +38,17 @@ std::vector<int> SortedOrder(const std::vector<std::string>& names) {
   return order;
 }
 
-// A step that could not be prepared for want of a worker is prepared anew when it is asked for
-// again.
-bool LackedAPeer(const CompiledStep& step) {
-  return step.is_ready() && absl::IsUnavailable(step.status());
-}
-
 }  // namespace
 
 MasterSession::MasterSession(Options options)
-    : options_(std::move(options)), graph_(options_.graph) {
+    : options_(std::move(options)), graph_(options_.graph), steps_(options_.cached_steps) {
   ++ServerMetrics().sessions;
 }
 
-MasterSession::~MasterSession() { --ServerMetrics().sessions; }
+MasterSession::~MasterSession() {
+  --ServerMetrics().sessions;
+  ServerMetrics().callables -= static_cast<int64_t>(callables_.size());
+}
 
 StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& def, int64_t expected_version) {
   MutexLock lock(&extend_mu_);
@@ -66,14 +59,26 @@ StatusOr<int64_t> MasterSession::Extend(const tensorflow::GraphDef& def, int64_t
   return ++version_;
 }
 
-bool MasterSession::EnterStep() {
+Status MasterSession::EnterStep() {
+  const int64_t most = options_.worker->limits().steps;
+  std::atomic<int64_t>& steps = ServerMetrics().steps_running;
+  if (steps.fetch_add(1, std::memory_order_relaxed) >= most && most > 0) {
+    steps.fetch_sub(1, std::memory_order_relaxed);
+    return OverLimit("the steps that run at once", most, "max_steps");
+  }
   MutexLock lock(&mu_);
-  if (closed_) return false;
+  if (closed_) {
+    steps.fetch_sub(1, std::memory_order_relaxed);
+    return ClosedError();
+  }
   ++running_;
-  return true;
+  requests_.Enter();
+  return OkStatus();
 }
 
 void MasterSession::LeaveStep() {
+  ServerMetrics().steps_running.fetch_sub(1, std::memory_order_relaxed);
+  requests_.Leave();
   std::function<void()> when_idle;
   {
     MutexLock lock(&mu_);
@@ -93,14 +98,7 @@ std::shared_ptr<const MasterSession::Variant> MasterSession::FindVariant(const R
       args.feeds, ',', [](const NamedTensor& t) -> const std::string& { return t.name; }, &key);
   AppendNames(args.fetches, ',', same, &key);
   AppendNames(args.targets, ',', same, &key);
-  {
-    MutexLock lock(&mu_);
-    const auto it = variants_.find(key);
-    if (it != variants_.end()) {
-      if (!LackedAPeer(*it->second->step)) return it->second;
-      variants_.erase(it);
-    }
-  }
+  if (std::shared_ptr<const Variant> known = steps_.Find(key)) return known;
   auto variant = std::make_shared<Variant>();
   StepSignature signature;
   std::vector<std::string> feeds;
@@ -118,22 +116,30 @@ std::shared_ptr<const MasterSession::Variant> MasterSession::FindVariant(const R
     variant->fetch_slots[i] = static_cast<int>(signature.fetches.size()) - 1;
   }
   for (const int i : SortedOrder(args.targets)) signature.targets.push_back(args.targets[i]);
-  variant->step = Prepare(signature);
-  MutexLock lock(&mu_);
-  if (variants_.size() >= kMaxVariants) variants_.clear();
-  return variants_.emplace(std::move(key), std::move(variant)).first->second;
+  std::string step_key;
+  variant->step = Prepare(signature, FeedStyle::kCallFrame, &step_key);
+  steps_.AddVariant(step_key, std::move(key), variant);
+  return variant;
 }
 
-std::shared_ptr<CompiledStep> MasterSession::Prepare(const StepSignature& signature) {
-  std::shared_ptr<CompiledStep> step;
-  {
-    MutexLock lock(&mu_);
-    std::shared_ptr<CompiledStep>& known = steps_[KeyOf(signature)];
-    if (known != nullptr && !LackedAPeer(*known)) return known;
-    step = known = std::make_shared<CompiledStep>(signature);
+std::shared_ptr<CompiledStep> MasterSession::Prepare(const StepSignature& signature,
+                                                     FeedStyle style, std::string* key) {
+  *key = KeyOf(signature, style);
+  bool is_new = false;
+  std::shared_ptr<CompiledStep> step = steps_.FindOrMake(*key, signature, &is_new);
+  if (is_new) {
+    step->WhenReady([self = shared_from_this(), key = *key, raw = step.get()] {
+      self->steps_.Weigh(key, *raw);
+    });
+    Compile(step, style, {});
   }
-  Compile(step, FeedStyle::kCallFrame, {});
   return step;
+}
+
+StepWaitArgs MasterSession::WaitArgs(std::shared_ptr<CompiledStep> step, const CallOptions& call,
+                                     const StepDeadline& deadline) {
+  return {std::move(step), call.cancellation,       closing_,
+          options_.timers, options_.worker->pool(), deadline};
 }
 
 void MasterSession::RunStep(const CallOptions& call, RunStepArgs* args, RunStepResult* result,
@@ -142,19 +148,20 @@ void MasterSession::RunStep(const CallOptions& call, RunStepArgs* args, RunStepR
     RunPartial(call, args, result, std::move(done));
     return;
   }
+  const auto deadline =
+      StepDeadline::In(std::chrono::milliseconds(args->options.timeout_in_ms()), call.timeout);
   const std::shared_ptr<const Variant> variant = FindVariant(*args);
-  auto run = [self = shared_from_this(), variant, call, args, result,
-              done = std::move(done)]() mutable {
-    const CompiledStep& step = *variant->step;
-    if (!step.status().ok()) {
-      done(step.status());
+  auto run = [self = shared_from_this(), variant, call, args, result, deadline,
+              done = std::move(done)](Status prepared) mutable {
+    if (!prepared.ok()) {
+      done(std::move(prepared));
       return;
     }
     // The run holds `finish` and finish refers to the run, which lives until it is called.
     auto holder = std::make_shared<StepRun*>(nullptr);
     auto finish = [variant, args, result, holder, done = std::move(done)](Status status) {
-      StepRun& over = **holder;
       if (status.ok()) {
+        StepRun& over = **holder;
         std::vector<bool> is_given(over.fetches.size(), false);
         for (size_t i = 0; i < args->fetches.size(); ++i) {
           const int slot = variant->fetch_slots[i];
@@ -162,9 +169,9 @@ void MasterSession::RunStep(const CallOptions& call, RunStepArgs* args, RunStepR
           is_given[slot] = true;
           result->fetches.push_back({args->fetches[i], over.fetches[slot]});
         }
+        result->metadata.Swap(&over.metadata);
+        over.fetches.clear();
       }
-      result->metadata.Swap(&over.metadata);
-      over.fetches.clear();
       done(std::move(status));
     };
     auto step_run = std::make_shared<StepRun>(std::move(self), variant->step, std::move(finish));
@@ -173,83 +180,13 @@ void MasterSession::RunStep(const CallOptions& call, RunStepArgs* args, RunStepR
     for (size_t i = 0; i < args->feeds.size(); ++i) {
       step_run->feeds[variant->feed_slots[i]] = std::move(args->feeds[i].tensor);
     }
-    step_run->Start(call, args->options);
+    step_run->Start(call, args->options, deadline);
   };
   if (variant->step->is_ready()) {
-    run();
+    run(variant->step->status());
   } else {
-    variant->step->WhenReady(std::move(run));
+    WaitForStep(WaitArgs(variant->step, call, deadline), std::move(run));
   }
-}
-
-StatusOr<int64_t> MasterSession::MakeCallable(const tensorflow::CallableOptions& options) {
-  for (const auto& devices : {options.feed_devices(), options.fetch_devices()}) {
-    for (const auto& [tensor, device] : devices) {
-      const StatusOr<DeviceName> name = DeviceName::Parse(device);
-      if (!name.ok()) return name.status();
-      if (name->type.value_or("CPU") != "CPU") {
-        return Unimplemented("callables give and take tensors in host memory; ", tensor,
-                             " was asked for on ", device);
-      }
-    }
-  }
-  StepSignature signature;
-  signature.feeds.assign(options.feed().begin(), options.feed().end());
-  signature.fetches.assign(options.fetch().begin(), options.fetch().end());
-  signature.targets.assign(options.target().begin(), options.target().end());
-  std::vector<std::pair<std::string, std::string>> connections;
-  for (const auto& connection : options.tensor_connection()) {
-    connections.emplace_back(connection.from_tensor(), connection.to_tensor());
-  }
-  auto callable = std::make_shared<Callable>();
-  callable->options = options.run_options();
-  callable->step = std::make_shared<CompiledStep>(std::move(signature));
-  Compile(callable->step, FeedStyle::kCallFrame, std::move(connections));
-  MutexLock lock(&mu_);
-  const int64_t handle = next_callable_++;
-  callables_[handle] = std::move(callable);
-  return handle;
-}
-
-void MasterSession::RunCallable(const CallOptions& call, RunCallableArgs* args,
-                                RunStepResult* result, Done done) {
-  std::shared_ptr<const Callable> callable;
-  bool was_released = false;
-  {
-    MutexLock lock(&mu_);
-    const auto it = callables_.find(args->handle);
-    if (it != callables_.end()) callable = it->second;
-    was_released = args->handle >= 0 && args->handle < next_callable_;
-  }
-  if (callable == nullptr) {
-    done(InvalidArgument(was_released ? "Attempted to run callable after handle was released: "
-                                      : "No such callable handle: ",
-                         args->handle));
-    return;
-  }
-  callable->step->WhenReady(
-      [self = shared_from_this(), callable, call, args, result, done = std::move(done)]() mutable {
-        if (!callable->step->status().ok()) {
-          done(callable->step->status());
-          return;
-        }
-        auto holder = std::make_shared<StepRun*>(nullptr);
-        auto finish = [result, holder, done = std::move(done)](Status status) {
-          for (Tensor& fetch : (*holder)->fetches)
-            result->fetches.push_back({"", std::move(fetch)});
-          result->metadata.Swap(&(*holder)->metadata);
-          done(std::move(status));
-        };
-        auto run = std::make_shared<StepRun>(std::move(self), callable->step, std::move(finish));
-        *holder = run.get();
-        run->feeds = std::move(args->feeds);
-        run->Start(call, callable->options);
-      });
-}
-
-void MasterSession::ReleaseCallable(int64_t handle) {
-  MutexLock lock(&mu_);
-  callables_.erase(handle);
 }
 
 void MasterSession::Close(Done done) {
@@ -262,12 +199,13 @@ void MasterSession::Close(Done done) {
       when_idle_ = [self = shared_from_this(), done] { self->DeleteWorkerSessions(done); };
     }
   }
-  closing_.StartCancel(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
+  closing_->StartCancel(Cancelled("Step was cancelled by an explicit call to `Session::Close()`."));
   if (is_idle) DeleteWorkerSessions(std::move(done));
 }
 
 void MasterSession::DeleteWorkerSessions(Done done) {
   DropPartialSteps();
+  steps_.Clear();
   auto pending = std::make_shared<std::atomic<size_t>>(options_.tasks.size() + 1);
   const auto one_less = [self = shared_from_this(), pending, done = std::move(done)](Status) {
     // Errors do not count: a worker that is gone has no session either.

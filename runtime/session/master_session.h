@@ -2,7 +2,7 @@
 // run them. Thread-safe; calls are asynchronous like those of WorkerInterface.
 #pragma once
 
-#include <deque>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,8 +11,11 @@
 #include "runtime/base/mutex.h"
 #include "runtime/base/timer_queue.h"
 #include "runtime/session/compiled_step.h"
+#include "runtime/session/idle_clock.h"
 #include "runtime/session/master_types.h"
 #include "runtime/session/session_graph.h"
+#include "runtime/session/step_cache.h"
+#include "runtime/session/step_wait.h"
 #include "runtime/session/worker.h"
 
 namespace tensorfleet {
@@ -23,11 +26,15 @@ class StepRun;
 class MasterSession : public std::enable_shared_from_this<MasterSession> {
  public:
   using Done = WorkerInterface::Done;
+  template <typename T>
+  using DoneWith = WorkerInterface::DoneWith<T>;
 
   struct Options {
     std::string handle;
     Worker* worker = nullptr;  // of this process
     TimerQueue* timers = nullptr;
+    ThreadPool* compile_pool = nullptr;  // where steps are prepared; must outlive the session
+    StepCache::Limits cached_steps;
     tensorflow::ConfigProto config;  // merged with the server's defaults
     std::vector<SessionTask> tasks;  // all that the session uses, this one included
     bool name_tasks_in_errors = true;
@@ -37,6 +44,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   ~MasterSession();
 
   const std::string& handle() const { return options_.handle; }
+  // Its client's; steps that run count as long as they do.
+  IdleClock& requests() { return requests_; }
   const std::vector<SessionTask>& tasks() const { return options_.tasks; }
 
   // The first nodes; the graph's version stays 0. Errors and cost: as Extend.
@@ -47,8 +56,11 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   // `args` and `result` live until `done`.
   void RunStep(const CallOptions& call, RunStepArgs* args, RunStepResult* result, Done done);
-  StatusOr<std::string> PartialRunSetup(const StepSignature& signature);
-  StatusOr<int64_t> MakeCallable(const tensorflow::CallableOptions& options);
+  // These two give a handle once the step is prepared. Errors: those of preparing it.
+  void PartialRunSetup(const CallOptions& call, const StepSignature& signature,
+                       DoneWith<std::string> done);
+  void MakeCallable(const CallOptions& call, const tensorflow::CallableOptions& options,
+                    DoneWith<int64_t> done);
   void RunCallable(const CallOptions& call, RunCallableArgs* args, RunStepResult* result,
                    Done done);
   void ReleaseCallable(int64_t handle);
@@ -63,30 +75,31 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
     std::shared_ptr<CompiledStep> step;
     tensorflow::RunOptions options;
   };
-  // How the names of one request map to a prepared step, whose lists are sorted.
-  struct Variant {
-    std::shared_ptr<CompiledStep> step;
-    std::vector<int> feed_slots;  // by position in the request
-    std::vector<int> fetch_slots;
-  };
+  using Variant = StepCache::Variant;
 
-  // Counts a step that runs; false when the session is closed.
-  bool EnterStep() ABSL_LOCKS_EXCLUDED(mu_);
+  // Counts a step that runs. Errors: ClosedError; ResourceExhausted when too many do.
+  Status EnterStep() ABSL_LOCKS_EXCLUDED(mu_);
   void LeaveStep() ABSL_LOCKS_EXCLUDED(mu_);
   Status ClosedError() const;
   std::shared_ptr<const Variant> FindVariant(const RunStepArgs& args);
-  // Finds or starts preparing.
-  std::shared_ptr<CompiledStep> Prepare(const StepSignature& signature);
+  // Finds or starts preparing; the lists are sorted. The step is joined.
+  std::shared_ptr<CompiledStep> Prepare(const StepSignature& signature, FeedStyle style,
+                                        std::string* key);
+  StepWaitArgs WaitArgs(std::shared_ptr<CompiledStep> step, const CallOptions& call,
+                        const StepDeadline& deadline);
   void Compile(std::shared_ptr<CompiledStep> step, FeedStyle style,
                std::vector<std::pair<std::string, std::string>> connections);
   void Register(std::shared_ptr<CompiledStep> step, SessionGraph::Cut cut);
   void RunPartial(const CallOptions& call, RunStepArgs* args, RunStepResult* result, Done done);
+  StatusOr<std::string> BeginPartial(std::shared_ptr<CompiledStep> step);
   void DropPartialSteps();
   void DeleteWorkerSessions(Done done);
 
   const Options options_;
+  IdleClock requests_;
   SessionGraph graph_;
-  CancellationManager closing_;
+  StepCache steps_;
+  const std::shared_ptr<CancellationManager> closing_ = std::make_shared<CancellationManager>();
 
   Mutex extend_mu_;
   int64_t version_ ABSL_GUARDED_BY(extend_mu_) = 0;
@@ -95,8 +108,6 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   bool closed_ ABSL_GUARDED_BY(mu_) = false;
   int running_ ABSL_GUARDED_BY(mu_) = 0;
   std::function<void()> when_idle_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<std::string, std::shared_ptr<const Variant>> variants_ ABSL_GUARDED_BY(mu_);
-  absl::flat_hash_map<std::string, std::shared_ptr<CompiledStep>> steps_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::shared_ptr<PartialStep>> partial_ ABSL_GUARDED_BY(mu_);
   int64_t next_partial_ ABSL_GUARDED_BY(mu_) = 0;
   absl::flat_hash_map<int64_t, std::shared_ptr<const Callable>> callables_ ABSL_GUARDED_BY(mu_);

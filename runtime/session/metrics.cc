@@ -2,18 +2,24 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "runtime/base/memory_limit.h"
 #include "runtime/base/mutex.h"
 #include "runtime/kernels/queue_levels.h"
 #include "runtime/tensor/buffer.h"
+#include "runtime/tensor/memory_account.h"
 
 namespace tensorfleet {
 namespace {
+
+constexpr size_t kMaxEdges = 1000;
 
 struct Registry {
   Mutex mu;
@@ -97,7 +103,11 @@ Metrics& ServerMetrics() {
 void EdgeBytes(absl::string_view src_task, absl::string_view dst_task, int64_t bytes) {
   Registry& registry = TheRegistry();
   MutexLock lock(&registry.mu);
-  registry.edges[{std::string(src_task), std::string(dst_task)}] += bytes;
+  std::pair<std::string, std::string> edge(src_task, dst_task);
+  // Clients choose the names of tasks: what comes late is counted together.
+  if (registry.edges.size() >= kMaxEdges && !registry.edges.contains(edge))
+    edge = {"other", "other"};
+  registry.edges[std::move(edge)] += bytes;
 }
 
 std::string RenderMetrics() {
@@ -108,10 +118,48 @@ std::string RenderMetrics() {
                              "Pieces of steps that ran on this task, by duration.", &out);
   RenderValue("tensorfleet_steps_failed_total", "counter", "Steps that ended with an error.",
               m.steps_failed, &out);
-  RenderValue("tensorfleet_sessions", "gauge", "Sessions of clients that are open.", m.sessions,
-              &out);
-  RenderValue("tensorfleet_worker_sessions", "gauge", "Sessions of masters that are open here.",
-              m.worker_sessions, &out);
+  const auto gauge = [&](absl::string_view name, absl::string_view help, int64_t value) {
+    RenderValue(name, "gauge", help, value, &out);
+  };
+  gauge("tensorfleet_steps_running", "Steps of clients that run.", m.steps_running);
+  gauge("tensorfleet_tensor_bytes_limit", "Bytes that one tensor may have.",
+        static_cast<int64_t>(MaxHostBufferBytes()));
+  gauge("tensorfleet_memory_limit_bytes",
+        "Memory of the process from which on large requests are refused.",
+        static_cast<int64_t>(std::min<size_t>(MemoryLimit(), std::numeric_limits<int64_t>::max())));
+  gauge("tensorfleet_sessions", "Sessions of clients that are open.", m.sessions);
+  gauge("tensorfleet_compiled_steps", "Steps that are kept prepared for sessions of clients.",
+        m.compiled_steps);
+  gauge("tensorfleet_compiled_step_bytes", "About what all workers keep for those steps.",
+        m.compiled_step_bytes);
+  gauge("tensorfleet_callables", "Callables that clients have made and not released.", m.callables);
+  gauge("tensorfleet_partial_runs", "Partial runs that were set up and have not ended.",
+        m.partial_runs);
+  gauge("tensorfleet_worker_sessions", "Sessions of masters that are open here.",
+        m.worker_sessions);
+  gauge("tensorfleet_worker_graphs", "Pieces of graphs that masters keep registered here.",
+        m.worker_graphs);
+  gauge("tensorfleet_worker_steps", "Steps that meet others here: running, or not yet cleaned up.",
+        m.worker_steps);
+  gauge("tensorfleet_peer_channels", "Tasks to which connections are kept.", m.peer_channels);
+  const auto counter = [&](absl::string_view name, absl::string_view help, int64_t value) {
+    RenderValue(name, "counter", help, value, &out);
+  };
+  counter("tensorfleet_refused_over_limit_total",
+          "Graphs, sessions and steps that were over one of the server's limits.",
+          m.refused_over_limit);
+  counter("tensorfleet_refused_ops_total", "Graphs with an op that --forbid_ops names.",
+          m.refused_ops);
+  counter("tensorfleet_tensors_refused_total",
+          "Tensors for which there was no memory, or that were over a limit.", TensorsRefused());
+  counter("tensorfleet_compiled_steps_evicted_total",
+          "Prepared steps that were given up for more recent ones.", m.compiled_steps_evicted);
+  counter("tensorfleet_sessions_expired_total",
+          "Sessions of clients that were closed because they were idle for too long.",
+          m.sessions_expired);
+  counter("tensorfleet_worker_sessions_expired_total",
+          "Sessions of masters that were dropped because their master was not heard of.",
+          m.worker_sessions_expired);
   RenderValue("tensorfleet_graphs_registered_total", "counter",
               "Pieces of graphs that were compiled.", m.graphs_registered, &out);
   RenderValue("tensorfleet_rpcs_total", "counter", "Calls that were received.", m.rpcs, &out);

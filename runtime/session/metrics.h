@@ -29,8 +29,24 @@ struct Metrics {
   DurationHistogram step_seconds;       // RunStep and RunCallable at this master
   DurationHistogram run_graph_seconds;  // RunGraph at this worker
   std::atomic<int64_t> steps_failed{0};
-  std::atomic<int64_t> sessions{0};         // open now, at this master
-  std::atomic<int64_t> worker_sessions{0};  // open now, at this worker
+  std::atomic<int64_t> steps_running{0};       // at this master's sessions
+  std::atomic<int64_t> refused_over_limit{0};  // graphs, sessions and steps
+  std::atomic<int64_t> refused_ops{0};         // graphs with ops that are forbidden here
+  // What this master keeps now.
+  std::atomic<int64_t> sessions{0};
+  std::atomic<int64_t> compiled_steps{0};
+  std::atomic<int64_t> compiled_step_bytes{0};
+  std::atomic<int64_t> callables{0};
+  std::atomic<int64_t> partial_runs{0};
+  // And this worker.
+  std::atomic<int64_t> worker_sessions{0};
+  std::atomic<int64_t> worker_graphs{0};
+  std::atomic<int64_t> worker_steps{0};
+  std::atomic<int64_t> peer_channels{0};
+  // What has ended without being asked to.
+  std::atomic<int64_t> compiled_steps_evicted{0};
+  std::atomic<int64_t> sessions_expired{0};
+  std::atomic<int64_t> worker_sessions_expired{0};
   std::atomic<int64_t> graphs_registered{0};
   std::atomic<int64_t> rpcs{0};
   std::atomic<int64_t> recv_tensor_waiting{0};

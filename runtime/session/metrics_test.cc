@@ -37,6 +37,16 @@ TEST(Metrics, BytesAreCountedByEdge) {
   EXPECT_THAT(text, HasSubstr("tensorfleet_received_bytes_total{src=\"/job:b\",dst=\"/job:a\"} 1"));
 }
 
+TEST(Metrics, EdgesBeyondAThousandAreCountedTogether) {
+  EdgeBytes("/job:early", "/job:b", 1);
+  for (int i = 0; i < 2000; ++i) EdgeBytes("/job:x" + std::to_string(i), "/job:y", 1);
+  EdgeBytes("/job:early", "/job:b", 2);
+  const std::string text = RenderMetrics();
+  EXPECT_THAT(text, HasSubstr("{src=\"/job:early\",dst=\"/job:b\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("{src=\"other\",dst=\"other\"} 1"));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("/job:x1999")));
+}
+
 TEST(Metrics, QueuesAreShownByNameAndKind) {
   int queue = 0;
   QueueLevels::All().Add(&queue, [] { return QueueLevel{"a \"b\"", "FIFOQueue", 3, 8, 1, 0}; });

@@ -71,11 +71,10 @@ struct PartialRun::OneCall {
   }
 };
 
-std::shared_ptr<PartialRun> PartialRun::Start(const GraphRunArgs& args) {
-  auto run = std::make_shared<PartialRun>();
+void PartialRun::Start(const GraphRunArgs& args) {
   // The arguments hold session, graph and step while kernels run.
-  RunPieces(args, [run, args](Status status) { run->Ended(std::move(status)); });
-  return run;
+  RunPieces(args,
+            [run = shared_from_this(), args](Status status) { run->Ended(std::move(status)); });
 }
 
 void PartialRun::Call(std::shared_ptr<WorkerStep> step, const RunGraphArgs* args,

@@ -15,10 +15,10 @@ namespace tensorfleet {
 
 class PartialRun : public std::enable_shared_from_this<PartialRun> {
  public:
-  // Starts the graph.
-  static std::shared_ptr<PartialRun> Start(const GraphRunArgs& args);
+  // Starts the graph. Once.
+  void Start(const GraphRunArgs& args);
 
-  // Serves one call. `args` and `result` live until `done`.
+  // Serves one call, which may come before Start. `args` and `result` live until `done`.
   void Call(std::shared_ptr<WorkerStep> step, const RunGraphArgs* args, RunGraphResult* result,
             std::function<void(Status)> done);
 

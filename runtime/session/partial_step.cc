@@ -5,6 +5,7 @@
 
 #include "runtime/base/random_id.h"
 #include "runtime/session/master_session.h"
+#include "runtime/session/metrics.h"
 #include "runtime/session/step_errors.h"
 #include "runtime/session/step_run.h"
 
@@ -34,6 +35,7 @@ struct Instalment {
   StepErrors errors;
   CancellationManager* caller = nullptr;
   CancellationManager::Token caller_token = -1;
+  TimerQueue::Id timer = 0;
 };
 
 }  // namespace
@@ -74,27 +76,48 @@ Status PartialStep::Take(const RunStepArgs& args, std::vector<int>* feeds,
   }
   fed = std::move(new_fed);
   fetched = std::move(new_fetched);
+  ++calls_under_way;
   *is_last = std::find(fed.begin(), fed.end(), false) == fed.end() &&
              std::find(fetched.begin(), fetched.end(), false) == fetched.end();
   return OkStatus();
 }
 
-StatusOr<std::string> MasterSession::PartialRunSetup(const StepSignature& signature) {
+void MasterSession::PartialRunSetup(const CallOptions& call, const StepSignature& signature,
+                                    DoneWith<std::string> done) {
+  StepSignature sorted = signature;
+  for (auto* names : {&sorted.feeds, &sorted.fetches, &sorted.targets}) {
+    std::sort(names->begin(), names->end());
+  }
+  std::string key;
+  std::shared_ptr<CompiledStep> step = Prepare(sorted, FeedStyle::kRendezvous, &key);
+  auto args = WaitArgs(step, call, StepDeadline::In(call.timeout, {}));
+  WaitForStep(std::move(args), [self = shared_from_this(), step = std::move(step),
+                                done = std::move(done)](Status prepared) {
+    if (prepared.ok()) {
+      done(self->BeginPartial(step));
+    } else {
+      done(std::move(prepared));
+    }
+  });
+}
+
+StatusOr<std::string> MasterSession::BeginPartial(std::shared_ptr<CompiledStep> step) {
   auto partial = std::make_shared<PartialStep>();
-  partial->step = std::make_shared<CompiledStep>(signature);
   partial->step_id = NewStepId();
   {
     MutexLock lock(&partial->mu);
-    partial->fed.resize(signature.feeds.size());
-    partial->fetched.resize(signature.fetches.size());
+    partial->fed.resize(step->signature().feeds.size());
+    partial->fetched.resize(step->signature().fetches.size());
   }
-  Compile(partial->step, FeedStyle::kRendezvous, {});
-  partial->session_token =
-      closing_.Register([partial, this] { partial->cancellation.StartCancel(closing_.status()); });
+  partial->step = std::move(step);
+  partial->session_token = closing_->Register(
+      [partial, end = closing_.get()] { partial->cancellation.StartCancel(end->status()); });
+  if (partial->session_token < 0) return ClosedError();
   MutexLock lock(&mu_);
   if (closed_) return ClosedError();
   std::string partial_handle = absl::StrCat(next_partial_++);
   partial_[partial_handle] = std::move(partial);
+  ++ServerMetrics().partial_runs;
   return partial_handle;
 }
 
@@ -114,103 +137,118 @@ void MasterSession::RunPartial(const CallOptions& call, RunStepArgs* args, RunSt
     done(InvalidArgument("Partial runs do not take targets after PartialRunSetup"));
     return;
   }
-  partial->step->WhenReady(
-      [self = shared_from_this(), partial, call, args, result, done = std::move(done)]() mutable {
-        auto run = std::make_shared<Instalment>();
-        run->partial = partial;
-        run->args = args;
-        run->result = result;
-        std::vector<int> feeds;
-        Status status = partial->step->status();
-        if (status.ok()) status = partial->Take(*args, &feeds, &run->fetches, &run->is_last);
-        if (status.ok() && !self->EnterStep()) status = self->ClosedError();
-        if (!status.ok()) {
-          done(std::move(status));
-          return;
+  auto run = std::make_shared<Instalment>();
+  run->partial = partial;
+  run->args = args;
+  run->result = result;
+  std::vector<int> feeds;
+  // Before anything is taken: a call that is refused may be made again.
+  Status status = EnterStep();
+  if (!status.ok()) {
+    done(std::move(status));
+    return;
+  }
+  status = partial->Take(*args, &feeds, &run->fetches, &run->is_last);
+  if (!status.ok()) {
+    done(std::move(status));
+    LeaveStep();
+    return;
+  }
+  const auto self = shared_from_this();
+  run->done = std::move(done);
+  run->caller = call.cancellation;
+  if (run->caller != nullptr) {
+    run->caller_token = run->caller->Register(
+        [partial, caller = run->caller] { partial->cancellation.StartCancel(caller->status()); });
+  }
+  const auto deadline =
+      StepDeadline::In(std::chrono::milliseconds(args->options.timeout_in_ms()), call.timeout);
+  if (deadline.is_set() && options_.timers != nullptr) {
+    run->timer = options_.timers->RunAt(
+        deadline.at, [partial, deadline] { partial->cancellation.StartCancel(deadline.Error()); });
+  }
+  const auto& parts = partial->step->parts();
+  run->calls.resize(parts.size());
+  run->pending = parts.size() + 1;
+  const auto key_of = [&](const std::string& tensor) {
+    const Options& o = self->options_;
+    const std::string& client = o.graph.placement.client_device;
+    return MakeRendezvousKey(client, o.graph.client_incarnation, client, tensor);
+  };
+  for (size_t i = 0; i < parts.size(); ++i) {
+    RunGraphArgs& part = run->calls[i].args;
+    part.session_handle = self->handle();
+    part.graph_handle = parts[i].registration->handle();
+    part.step_id = partial->step_id;
+    part.is_partial = true;
+    part.is_last_partial_run = run->is_last;
+    part.request_id = parts[i].task->is_local ? 0 : static_cast<int64_t>(RandomNonZero64());
+    if (!parts[i].task->is_local) continue;
+    run->local = static_cast<int>(i);
+    for (NamedTensor& feed : args->feeds) {
+      part.sends.push_back({key_of(feed.name), std::move(feed.tensor)});
+    }
+    for (const std::string& fetch : args->fetches) part.recv_keys.push_back(key_of(fetch));
+  }
+  const auto over = [self, run, partial_handle = args->partial_run_handle] {
+    const std::shared_ptr<PartialStep>& p = run->partial;
+    if (run->caller_token >= 0) run->caller->TryDeregister(run->caller_token);
+    if (run->timer != 0) self->options_.timers->Cancel(run->timer);
+    Status merged = WithCancellationCause(run->errors.Merged(), p->cancellation);
+    RunStepResult* out = run->result;
+    if (merged.ok() && run->local >= 0) {
+      RunGraphResult& local = run->calls[run->local].result;
+      for (size_t i = 0; i < local.recvs.size(); ++i) {
+        if (local.recv_is_dead[i]) {
+          merged =
+              InvalidArgument("The tensor returned for ", run->args->fetches[i], " was not valid.");
         }
-        run->done = std::move(done);
-        run->caller = call.cancellation;
-        if (run->caller != nullptr) {
-          run->caller_token = run->caller->Register([partial, caller = run->caller] {
-            partial->cancellation.StartCancel(caller->status());
-          });
-        }
-        const auto& parts = partial->step->parts();
-        run->calls.resize(parts.size());
-        run->pending = parts.size() + 1;
-        const auto key_of = [&](const std::string& tensor) {
-          const Options& o = self->options_;
-          const std::string& client = o.graph.placement.client_device;
-          return MakeRendezvousKey(client, o.graph.client_incarnation, client, tensor);
-        };
-        for (size_t i = 0; i < parts.size(); ++i) {
-          RunGraphArgs& part = run->calls[i].args;
-          part.session_handle = self->handle();
-          part.graph_handle = parts[i].graph_handle;
-          part.step_id = partial->step_id;
-          part.is_partial = true;
-          part.is_last_partial_run = run->is_last;
-          part.request_id = parts[i].task->is_local ? 0 : static_cast<int64_t>(RandomNonZero64());
-          if (!parts[i].task->is_local) continue;
-          run->local = static_cast<int>(i);
-          for (NamedTensor& feed : args->feeds) {
-            part.sends.push_back({key_of(feed.name), std::move(feed.tensor)});
+        out->fetches.push_back({run->args->fetches[i], std::move(local.recvs[i].tensor)});
+      }
+    }
+    out->has_metadata = run->is_last;
+    const bool is_over = run->is_last || !merged.ok();
+    if (is_over) {  // before the caller hears of it and may come again
+      MutexLock lock(&self->mu_);
+      ServerMetrics().partial_runs -= static_cast<int64_t>(self->partial_.erase(partial_handle));
+    }
+    run->done(std::move(merged));
+    bool was_last_call = false;
+    {
+      MutexLock lock(&p->mu);
+      p->is_over |= is_over;
+      was_last_call = --p->calls_under_way == 0 && p->is_over;
+    }
+    if (was_last_call) {
+      if (p->session_token >= 0) self->closing_->TryDeregister(p->session_token);
+      for (const CompiledStep::Part& part : p->step->parts()) {
+        part.task->worker->CleanupGraph({}, p->step_id, [](Status) {});
+      }
+    }
+    self->LeaveStep();
+  };
+  const auto one_less = [run, over] {
+    if (run->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) over();
+  };
+  for (size_t i = 0; i < parts.size(); ++i) {
+    CallOptions options;
+    options.cancellation = &partial->cancellation;
+    const SessionTask* task = parts[i].task;
+    task->worker->RunGraph(
+        options, &run->calls[i].args, &run->calls[i].result,
+        [run, task, one_less](Status part_status) {
+          CancellationManager& cancel = run->partial->cancellation;
+          if (part_status.code() == absl::StatusCode::kCancelled && cancel.is_cancelled()) {
+            part_status = MarkDerived(std::move(part_status));
           }
-          for (const std::string& fetch : args->fetches) part.recv_keys.push_back(key_of(fetch));
-        }
-        const auto over = [self, run, partial_handle = args->partial_run_handle] {
-          const std::shared_ptr<PartialStep>& p = run->partial;
-          if (run->caller_token >= 0) run->caller->TryDeregister(run->caller_token);
-          Status merged = WithCancellationCause(run->errors.Merged(), p->cancellation);
-          RunStepResult* out = run->result;
-          if (merged.ok() && run->local >= 0) {
-            RunGraphResult& local = run->calls[run->local].result;
-            for (size_t i = 0; i < local.recvs.size(); ++i) {
-              if (local.recv_is_dead[i]) {
-                merged = InvalidArgument("The tensor returned for ", run->args->fetches[i],
-                                         " was not valid.");
-              }
-              out->fetches.push_back({run->args->fetches[i], std::move(local.recvs[i].tensor)});
-            }
+          part_status = Prefixed(absl::StrCat("From ", task->name, ":\n"), part_status);
+          if (run->errors.Add(part_status)) {
+            cancel.StartCancel(MarkDerived(std::move(part_status)));
           }
-          out->has_metadata = run->is_last;
-          const bool is_over = run->is_last || !merged.ok();
-          if (is_over) {  // before the caller hears of it and may come again
-            MutexLock lock(&self->mu_);
-            self->partial_.erase(partial_handle);
-          }
-          run->done(std::move(merged));
-          if (is_over) {
-            if (p->session_token >= 0) self->closing_.TryDeregister(p->session_token);
-            for (const CompiledStep::Part& part : p->step->parts()) {
-              part.task->worker->CleanupGraph({}, p->step_id, [](Status) {});
-            }
-          }
-          self->LeaveStep();
-        };
-        const auto one_less = [run, over] {
-          if (run->pending.fetch_sub(1, std::memory_order_acq_rel) == 1) over();
-        };
-        for (size_t i = 0; i < parts.size(); ++i) {
-          CallOptions options;
-          options.cancellation = &partial->cancellation;
-          const SessionTask* task = parts[i].task;
-          task->worker->RunGraph(
-              options, &run->calls[i].args, &run->calls[i].result,
-              [run, task, one_less](Status part_status) {
-                CancellationManager& cancel = run->partial->cancellation;
-                if (part_status.code() == absl::StatusCode::kCancelled && cancel.is_cancelled()) {
-                  part_status = MarkDerived(std::move(part_status));
-                }
-                part_status = Prefixed(absl::StrCat("From ", task->name, ":\n"), part_status);
-                if (run->errors.Add(part_status)) {
-                  cancel.StartCancel(MarkDerived(std::move(part_status)));
-                }
-                one_less();
-              });
-        }
-        one_less();
-      });
+          one_less();
+        });
+  }
+  one_less();
 }
 
 // What clients left unfinished.
@@ -220,9 +258,9 @@ void MasterSession::DropPartialSteps() {
     MutexLock lock(&mu_);
     partial.swap(partial_);
   }
+  ServerMetrics().partial_runs -= static_cast<int64_t>(partial.size());
   for (const auto& [name, step] : partial) {
-    step->cancellation.StartCancel(closing_.status());
-    if (!step->step->is_ready()) continue;
+    step->cancellation.StartCancel(closing_->status());
     for (const CompiledStep::Part& part : step->step->parts()) {
       part.task->worker->CleanupGraph({}, step->step_id, [](Status) {});
     }

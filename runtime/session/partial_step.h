@@ -21,6 +21,9 @@ struct PartialStep {
   Mutex mu;
   std::vector<bool> fed ABSL_GUARDED_BY(mu);
   std::vector<bool> fetched ABSL_GUARDED_BY(mu);
+  // The step is cleaned up when it is over and no call needs its values any more.
+  int calls_under_way ABSL_GUARDED_BY(mu) = 0;
+  bool is_over ABSL_GUARDED_BY(mu) = false;
 
   // Marks what a call brings and asks for. Errors: InvalidArgument, texts of tf-protocol.md, B.3,
   // and nothing is marked. Sets `*is_last` when everything has then been fed and fetched.

@@ -33,6 +33,9 @@ StatusOr<std::set<std::string>> AssignDevices(const WorkerSession& session, Grap
 
 }  // namespace
 
+RegisteredGraph::RegisteredGraph() { ++ServerMetrics().worker_graphs; }
+RegisteredGraph::~RegisteredGraph() { --ServerMetrics().worker_graphs; }
+
 StatusOr<std::shared_ptr<RegisteredGraph>> RegisteredGraph::Make(WorkerSession* session,
                                                                  std::unique_ptr<Graph> graph) {
   TFLEET_ASSIGN_OR_RETURN(const std::set<std::string> used, AssignDevices(*session, graph.get()));

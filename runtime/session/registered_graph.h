@@ -9,6 +9,7 @@
 #include "runtime/execute/executor.h"
 #include "runtime/graph/graph.h"
 #include "runtime/kernels/function_runner.h"
+#include "runtime/session/idle_clock.h"
 #include "runtime/session/worker_session.h"
 
 namespace tensorfleet {
@@ -27,13 +28,17 @@ class RegisteredGraph {
   static StatusOr<std::shared_ptr<RegisteredGraph>> Make(WorkerSession* session,
                                                          std::unique_ptr<Graph> graph);
 
+  RegisteredGraph();
+  ~RegisteredGraph();
   const std::vector<Piece>& pieces() const { return pieces_; }
+  IdleClock& runs() { return runs_; }
   // Whether a step meets others in a rendezvous: it then needs a place in the table of steps.
   bool has_transfers() const { return has_transfers_; }
 
  private:
   Status AddPiece(WorkerSession* session, const LocalDevice* device, std::unique_ptr<Graph> graph);
 
+  IdleClock runs_;
   std::vector<Piece> pieces_;
   bool has_transfers_ = false;
 };

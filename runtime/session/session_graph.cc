@@ -12,6 +12,7 @@
 #include "runtime/graph/graph_import.h"
 #include "runtime/place/partition.h"
 #include "runtime/place/rewrite.h"
+#include "runtime/session/graph_bytes.h"
 
 namespace tensorfleet {
 namespace {
@@ -79,57 +80,69 @@ Status Connect(const std::string& from_text, const std::string& to_text, Graph* 
   return TopologicalOrder(*graph).status();
 }
 
+// `present` with room for what `def` brings: a new one when its functions are new, since a graph's
+// library does not change.
+StatusOr<std::unique_ptr<Graph>> Grown(const Graph& present, const tensorflow::GraphDef& def) {
+  if (!BringsFunctions(def, present)) return present.Clone();
+  TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionLibrary> library,
+                          present.library()->With(def.library()));
+  auto grown = std::make_unique<Graph>(&present.ops(), library);
+  tensorflow::GraphDef nodes;
+  ExportGraphDef(present, {}, &nodes);
+  ImportOptions import;
+  import.allow_internal_ops = true;
+  for (int i = 0; i < nodes.node_size(); ++i) {
+    nodes.mutable_node(i)->set_device(present.FindNode(nodes.node(i).name())->requested_device());
+  }
+  TFLEET_RETURN_IF_ERROR(ImportGraphDef(nodes, import, grown.get()));
+  for (const Node* node : present.nodes()) {
+    grown->FindNode(node->name())->set_assigned_device(node->assigned_device());
+  }
+  return grown;
+}
+
 }  // namespace
 
 SessionGraph::SessionGraph(Options options)
     : options_(std::move(options)),
       graph_(std::make_unique<Graph>(options_.ops, std::make_shared<const FunctionLibrary>())) {}
 
-// The present graph with room for what `def` brings: a new one when its functions are new, since a
-// graph's library does not change.
-StatusOr<std::unique_ptr<Graph>> SessionGraph::Grown(const tensorflow::GraphDef& def) {
-  if (!BringsFunctions(def, *graph_)) return graph_->Clone();
-  TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionLibrary> library,
-                          graph_->library()->With(def.library()));
-  auto grown = std::make_unique<Graph>(options_.ops, library);
-  tensorflow::GraphDef present;
-  ExportGraphDef(*graph_, {}, &present);
-  ImportOptions import;
-  import.allow_internal_ops = true;
-  for (int i = 0; i < present.node_size(); ++i) {
-    present.mutable_node(i)->set_device(
-        graph_->FindNode(present.node(i).name())->requested_device());
-  }
-  TFLEET_RETURN_IF_ERROR(ImportGraphDef(present, import, grown.get()));
-  for (const Node* node : graph_->nodes()) {
-    grown->FindNode(node->name())->set_assigned_device(node->assigned_device());
-  }
-  return grown;
-}
-
 Status SessionGraph::Extend(const tensorflow::GraphDef& def) {
-  MutexLock lock(&mu_);
-  if (def.node_size() == 0 && !BringsFunctions(def, *graph_)) return OkStatus();
+  MutexLock extending(&extend_mu_);
+  const std::shared_ptr<const Graph> present = Present();
+  if (def.node_size() == 0 && !BringsFunctions(def, *present)) return OkStatus();
   for (const tensorflow::NodeDef& node : def.node()) {
-    if (graph_->FindNode(node.name()) != nullptr) {
+    if (present->FindNode(node.name()) != nullptr) {
       return InvalidArgument("GraphDef argument to Extend includes node '", node.name(),
                              "', which was created by a previous call to Create or Extend in this "
                              "session.");
     }
   }
-  TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<Graph> grown, Grown(def));
+  if (options_.limits != nullptr) {
+    TFLEET_RETURN_IF_ERROR(options_.limits->CheckGraph(def, nodes_));
+  }
+  TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<Graph> grown, Grown(*present, def));
   TFLEET_RETURN_IF_ERROR(ImportGraphDef(def, {}, grown.get()));
   ForgetStatelessPlacement(grown.get());
   Dump(*grown, "before_placing");
   TFLEET_RETURN_IF_ERROR(Place(options_.placement, grown.get()));
   Dump(*grown, "placed");
+  nodes_ += CountNodes(def);
+  MutexLock lock(&mu_);
   graph_ = std::move(grown);
   return OkStatus();
 }
 
+std::shared_ptr<const Graph> SessionGraph::Present() {
+  MutexLock lock(&mu_);
+  return graph_;
+}
+
 StatusOr<SessionGraph::Cut> SessionGraph::CutStep(
     const StepSignature& signature, FeedStyle style,
-    const std::vector<std::pair<std::string, std::string>>& connections) {
+    const std::vector<std::pair<std::string, std::string>>& connections,
+    const CancellationManager& cancellation) {
+  if (cancellation.is_cancelled()) return cancellation.status();
   PruneOptions prune;
   prune.client_device = options_.placement.client_device;
   prune.client_incarnation = options_.client_incarnation;
@@ -137,15 +150,13 @@ StatusOr<SessionGraph::Cut> SessionGraph::CutStep(
   PrunedGraph pruned;
   int whole_size = 0;
   {
-    MutexLock lock(&mu_);
-    const Graph* graph = graph_.get();
-    std::unique_ptr<Graph> connected;
+    std::shared_ptr<const Graph> graph = Present();
     if (!connections.empty()) {
-      connected = graph_->Clone();
+      std::shared_ptr<Graph> connected = graph->Clone();
       for (const auto& [from, to] : connections) {
         TFLEET_RETURN_IF_ERROR(Connect(from, to, connected.get()));
       }
-      graph = connected.get();
+      graph = std::move(connected);
     }
     whole_size = graph->num_nodes();
     TFLEET_ASSIGN_OR_RETURN(pruned, PruneForStep(signature, prune, *graph));
@@ -157,10 +168,13 @@ StatusOr<SessionGraph::Cut> SessionGraph::CutStep(
   placement.log = nullptr;
   RewriteContext context;
   context.options = RewriteOptionsFrom(options_.graph_options);
+  context.options.gather_clusters = style != FeedStyle::kRendezvous;
   context.placement = &placement;
   context.cpu = options_.cpu;
   context.cpu_kernels = placement.kernels;
+  context.cancellation = &cancellation;
   TFLEET_RETURN_IF_ERROR(RewriteGraph(pruned.graph.get(), context));
+  if (cancellation.is_cancelled()) return cancellation.status();
   Dump(*pruned.graph, "rewritten");
 
   Cut cut;
@@ -176,6 +190,7 @@ StatusOr<SessionGraph::Cut> SessionGraph::CutStep(
   TFLEET_ASSIGN_OR_RETURN(Partitions pieces, Partition(*pruned.graph, partition));
   for (auto& [task, graph] : pieces) {
     cut.tasks.push_back(task);
+    cut.contents.bytes += BytesKeptFor(*graph);
     cut.contents.parts.emplace_back().graph = std::move(graph);
   }
   return cut;

@@ -92,7 +92,7 @@ void StepRendezvous::RecvAsync(const RendezvousKey& key, RecvDone done) {
 }
 
 void StepRendezvous::RecvRemote(const RendezvousKey& key, RecvDone done) {
-  StatusOr<WorkerInterface*> peer = find_peer_(TaskOf(key.src_device));
+  StatusOr<std::shared_ptr<WorkerInterface>> peer = find_peer_(TaskOf(key.src_device));
   if (!peer.ok()) {
     done(peer.status(), Tensor(), false);
     return;
@@ -101,23 +101,24 @@ void StepRendezvous::RecvRemote(const RendezvousKey& key, RecvDone done) {
   fetch->args = {step_id_, static_cast<int64_t>(RandomNonZero64()), key.text};
   CallOptions options;
   options.cancellation = &fetches_;
-  (*peer)->RecvTensor(options, fetch->args, &fetch->result, [this, fetch](const Status& status) {
-    std::unique_ptr<Fetch> owned(fetch);
-    if (!status.ok()) {
-      const absl::string_view from = TaskOf(owned->key.src_device);
-      if (fetches_.is_cancelled()) {
-        owned->done(MarkDerived(fetches_.status()), Tensor(), false);
-        return;
-      }
-      const Status named = absl::IsUnavailable(status)
-                               ? Prefixed(absl::StrCat("receiving from ", from, ": "), status)
-                               : status;
-      owned->done(named, Tensor(), false);
-      return;
-    }
-    owned->Record(stats_.load(std::memory_order_acquire), log_);
-    owned->done(status, std::move(owned->result.tensor), owned->result.is_dead);
-  });
+  (*peer)->RecvTensor(
+      options, fetch->args, &fetch->result, [this, fetch, peer = *peer](const Status& status) {
+        std::unique_ptr<Fetch> owned(fetch);
+        if (!status.ok()) {
+          const absl::string_view from = TaskOf(owned->key.src_device);
+          if (fetches_.is_cancelled()) {
+            owned->done(MarkDerived(fetches_.status()), Tensor(), false);
+            return;
+          }
+          const Status named = absl::IsUnavailable(status)
+                                   ? Prefixed(absl::StrCat("receiving from ", from, ": "), status)
+                                   : status;
+          owned->done(named, Tensor(), false);
+          return;
+        }
+        owned->Record(stats_.load(std::memory_order_acquire), log_);
+        owned->done(status, std::move(owned->result.tensor), owned->result.is_dead);
+      });
 }
 
 void StepRendezvous::RecvLocalAsync(const RendezvousKey& key, CancellationManager* cancellation,
@@ -126,26 +127,33 @@ void StepRendezvous::RecvLocalAsync(const RendezvousKey& key, CancellationManage
     local_.RecvAsync(key, std::move(done));
     return;
   }
-  // Whoever comes first, the value or the cancellation, calls `done`; the other finds it gone.
+  // The value's sender and the cancellation may come at once: whoever takes the waiting receiver
+  // out of the table calls `done`. `done` keeps this rendezvous alive, and the callback keeps
+  // `done`.
   struct Waiter {
-    std::atomic<bool> over{false};
     RecvDone done;
+    std::atomic<bool> cancelled{false};
   };
   auto waiter = std::make_shared<Waiter>();
   waiter->done = std::move(done);
-  const CancellationManager::Token token = cancellation->Register([waiter, cancellation] {
-    if (!waiter->over.exchange(true)) waiter->done(cancellation->status(), {}, false);
+  const auto give_up = [this, key, waiter, cancellation] {
+    if (!local_.Withdraw(key, waiter.get())) return;
+    waiter->done(cancellation->status(), {}, false);
+  };
+  const CancellationManager::Token token = cancellation->Register([waiter, give_up] {
+    waiter->cancelled = true;
+    give_up();
   });
   if (token < 0) {
     waiter->done(cancellation->status(), {}, false);
     return;
   }
-  local_.RecvAsync(key,
+  local_.RecvAsync(key, waiter.get(),
                    [waiter, cancellation, token](const Status& status, Tensor tensor, bool dead) {
-                     if (waiter->over.exchange(true)) return;
                      cancellation->TryDeregister(token);
                      waiter->done(status, std::move(tensor), dead);
                    });
+  if (waiter->cancelled) give_up();  // the callback came before the receiver waited
 }
 
 void StepRendezvous::StartAbort(const Status& why) {

@@ -26,7 +26,8 @@ class StepStatsCollector;
 class StepRendezvous final : public Rendezvous {
  public:
   // Finds the worker of a task by name ("/job:ps/replica:0/task:0").
-  using FindPeer = std::function<StatusOr<WorkerInterface*>(absl::string_view task)>;
+  using FindPeer =
+      std::function<StatusOr<std::shared_ptr<WorkerInterface>>(absl::string_view task)>;
 
   // `log` gets the transfers while it is on, instead of the trace of the step; it may be null.
   explicit StepRendezvous(int64_t step_id, TransferLog* log = nullptr)

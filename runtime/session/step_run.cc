@@ -52,40 +52,54 @@ Status StepRun::CheckFeeds() const {
   return OkStatus();
 }
 
-void StepRun::WatchForCancellation(const CallOptions& call, int64_t timeout_ms) {
+void StepRun::WatchForCancellation(const CallOptions& call, const StepDeadline& deadline) {
   caller_ = call.cancellation;
   caller_waits_ = call.caller_waits;
   if (caller_ != nullptr) {
-    caller_token_ = caller_->Register(
-        [self = shared_from_this()] { self->cancellation_.StartCancel(self->caller_->status()); });
+    caller_token_ =
+        caller_->Register([self = shared_from_this()] { self->GiveUp(self->caller_->status()); });
     if (caller_token_ < 0) cancellation_.StartCancel(caller_->status());
   }
-  session_token_ = session_->closing_.Register([self = shared_from_this()] {
-    self->cancellation_.StartCancel(self->session_->closing_.status());
-  });
-  if (session_token_ < 0) cancellation_.StartCancel(session_->closing_.status());
-  if (timeout_ms == 0) timeout_ms = call.timeout.count();
-  if (timeout_ms > 0 && session_->options_.timers != nullptr) {
-    timer_ = session_->options_.timers->RunAfter(
-        std::chrono::milliseconds(timeout_ms), [self = shared_from_this(), timeout_ms] {
-          self->cancellation_.StartCancel(DeadlineExceeded(
-              "Timed out waiting for the step: it did not end within ", timeout_ms, " ms"));
-        });
+  session_token_ = session_->closing_->Register(
+      [self = shared_from_this()] { self->GiveUp(self->session_->closing_->status()); });
+  if (session_token_ < 0) cancellation_.StartCancel(session_->closing_->status());
+  if (deadline.is_set() && session_->options_.timers != nullptr) {
+    timer_ = session_->options_.timers->RunAt(
+        deadline.at, [self = shared_from_this(), deadline] { self->GiveUp(deadline.Error()); });
   }
 }
 
-void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& options) {
+void StepRun::GiveUp(const Status& why) {
+  cancellation_.StartCancel(why);
+  if (session_->options_.timers == nullptr) return;
+  session_->options_.timers->RunAfter(kGrace, [self = shared_from_this()] {
+    if (self->is_answered_) return;
+    self->Answer(self->errors_.ok()
+                     ? self->cancellation_.status()
+                     : WithCancellationCause(self->errors_.Merged(), self->cancellation_));
+  });
+}
+
+void StepRun::Answer(Status status) {
+  if (is_answered_.exchange(true)) return;
+  // Whoever called may be gone as soon as it has its answer.
+  if (caller_token_ >= 0) caller_->TryDeregister(caller_token_);
+  MasterSession::Done done = std::move(done_);
+  done(std::move(status));
+}
+
+void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& options,
+                    const StepDeadline& deadline) {
   start_nanos_ = SteadyNanos();
   if (Status status = CheckFeeds(); !status.ok()) {
     done_(std::move(status));
     return;
   }
   const std::vector<CompiledStep::Part>& parts = step_->parts();
-  if (!session_->EnterStep()) {
-    done_(session_->ClosedError());
+  if (Status status = session_->EnterStep(); !status.ok()) {
+    done_(std::move(status));
     return;
   }
-  WatchForCancellation(call, options.timeout_in_ms());
   fetches.resize(step_->fetch_types().size());
   frame_.args = absl::MakeSpan(feeds);
   frame_.results = absl::MakeSpan(fetches);
@@ -95,7 +109,7 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
   for (size_t i = 0; i < parts.size(); ++i) {
     RunGraphArgs& args = calls_[i].args;
     args.session_handle = session_->handle();
-    args.graph_handle = parts[i].graph_handle;
+    args.graph_handle = parts[i].registration->handle();
     args.step_id = step_id_;
     args.record_timeline = is_traced_;
     args.record_partition_graphs = options.output_partition_graphs();
@@ -108,6 +122,7 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
       if (!is_traced_) args.recv_keys = parts[i].reply_keys;
     }
   }
+  WatchForCancellation(call, deadline);
   // This task's own part comes last: it runs on this thread.
   pending_.store(parts.size() + 1, std::memory_order_relaxed);
   const std::shared_ptr<StepRun> self = shared_from_this();
@@ -155,18 +170,31 @@ void StepRun::PartDone(size_t i, Status status) {
 }
 
 void StepRun::Finish() {
-  if (caller_token_ >= 0) caller_->TryDeregister(caller_token_);
-  if (session_token_ >= 0) session_->closing_.TryDeregister(session_token_);
+  if (session_token_ >= 0) session_->closing_->TryDeregister(session_token_);
   if (timer_ != 0) session_->options_.timers->Cancel(timer_);
   Status status = WithCancellationCause(errors_.Merged(), cancellation_);
-  FillMetadata();
+  if (status.ok()) status = CheckFetches();
+  if (status.ok()) FillMetadata();
   Metrics& metrics = ServerMetrics();
   metrics.step_seconds.Observe(SteadyNanos() - start_nanos_);
   if (!status.ok()) ++metrics.steps_failed;
-  MasterSession::Done done = std::move(done_);
-  done(std::move(status));
+  Answer(std::move(status));
   CleanUp();
   session_->LeaveStep();
+}
+
+// A fetched value that the graph did not compute, as a branch's that was not taken, is an error:
+// the client asked for a tensor.
+Status StepRun::CheckFetches() const {
+  for (size_t i = 0; i < fetches.size(); ++i) {
+    if (fetches[i].is_valid()) continue;
+    Status status = Internal("Failed to fetch outputs for step ", step_id_,
+                             ". (Original error message: The tensor returned for ",
+                             step_->signature().fetches[i], " was not valid.)");
+    if (!session_->options_.name_tasks_in_errors) return status;
+    return Prefixed(absl::StrCat("From ", session_->options_.worker->task(), ":\n"), status);
+  }
+  return OkStatus();
 }
 
 void StepRun::FillMetadata() {
@@ -182,7 +210,6 @@ void StepRun::FillMetadata() {
 
 // After the reply: nobody waits for it.
 void StepRun::CleanUp() {
-  if (calls_.size() == 1 && step_->parts()[0].task->is_local) return;  // met nobody
   for (size_t i = 0; i < calls_.size(); ++i) {
     if (calls_[i].result.step_is_over) continue;
     step_->parts()[i].task->worker->CleanupGraph({}, step_id_, [](Status) {});

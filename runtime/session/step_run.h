@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -17,9 +18,13 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
           MasterSession::Done done);
   ~StepRun();
 
-  // Checks the feeds' types, then runs. Cancelled by the caller, by the session's end, and after a
-  // timeout.
-  void Start(const CallOptions& call, const tensorflow::RunOptions& options);
+  // Checks the feeds' types, then runs. Cancelled by the caller, by the session's end, and at the
+  // deadline: `done` is then called within kGrace, though kernels may go on for longer. With an
+  // error `fetches` and `metadata` are not to be read. `call` and `options` are not used after
+  // `done`.
+  static constexpr std::chrono::milliseconds kGrace{50};
+  void Start(const CallOptions& call, const tensorflow::RunOptions& options,
+             const StepDeadline& deadline);
 
   // By position in the prepared step: to be filled before Start, to be read in `done`.
   std::vector<Tensor> feeds;
@@ -32,11 +37,15 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
     RunGraphResult result;
   };
   Status CheckFeeds() const;
-  void WatchForCancellation(const CallOptions& call, int64_t timeout_ms);
+  void WatchForCancellation(const CallOptions& call, const StepDeadline& deadline);
+  void GiveUp(const Status& why);
+  // Calls `done`, the first time.
+  void Answer(Status status);
   void RunPart(size_t i);
   void PartDone(size_t i, Status status);
   void Finish();
   void CleanUp();
+  Status CheckFetches() const;
   void FillMetadata();
 
   const std::shared_ptr<MasterSession> session_;
@@ -52,6 +61,7 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
   CancellationManager* caller_ = nullptr;
   CancellationManager::Token caller_token_ = -1, session_token_ = -1;
   TimerQueue::Id timer_ = 0;
+  std::atomic<bool> is_answered_{false};
   std::atomic<size_t> pending_{0};
   StepErrors errors_;
 };

@@ -2,7 +2,9 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "runtime/base/contain.h"
 #include "runtime/base/log.h"
+#include "runtime/device/cpu_devices.h"
 #include "runtime/graph/function_library.h"
 #include "runtime/graph/graph_import.h"
 #include "runtime/session/metrics.h"
@@ -11,7 +13,12 @@
 namespace tensorfleet {
 
 Worker::Worker(Options options) : options_(std::move(options)) {
-  owned_devices_.push_back(MakeCpuDevice(options_.task, options_.pool));
+  owned_devices_ = MakeCpuDevices(options_.task, options_.cpu_devices, options_.pool);
+  if (options_.more_devices) {
+    for (auto& device : options_.more_devices(options_.task, options_.pool)) {
+      owned_devices_.push_back(std::move(device));
+    }
+  }
   for (const auto& device : owned_devices_) {
     resources_.push_back(
         std::make_unique<ResourceManager>(device->attributes().parsed.job.value_or("localhost")));
@@ -38,6 +45,7 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::MakeSession(
     const tensorflow::CreateWorkerSessionRequest& request) {
   WorkerSession::Options session;
   session.handle = request.session_handle();
+  session.max_bytes = options_.limits.session_bytes;
   session.task = options_.task;
   session.boot_devices = devices_;
   session.isolate = request.isolate_session_state();
@@ -68,6 +76,7 @@ void Worker::CreateWorkerSession(const CallOptions&,
     done(session.status());
     return;
   }
+  Status status;
   std::vector<std::shared_ptr<WorkerSession>> stale;  // destroyed outside the lock
   {
     MutexLock lock(&mu_);
@@ -83,23 +92,38 @@ void Worker::CreateWorkerSession(const CallOptions&,
         ++it;
       }
     }
-    // A repeated handle has no effect.
-    sessions_.emplace(request.session_handle(), *session);
+    const int64_t most = options_.limits.sessions;
+    if (most > 0 && static_cast<int64_t>(sessions_.size()) >= most) {
+      status = OverLimit("the sessions of masters", most, "max_sessions");
+    } else {
+      // A repeated handle has no effect.
+      sessions_.emplace(request.session_handle(), *session);
+    }
   }
-  done(OkStatus());
+  EndSessions(stale, "its master has restarted");
+  done(std::move(status));
+}
+
+void Worker::EndSessions(const std::vector<std::shared_ptr<WorkerSession>>& sessions,
+                         absl::string_view why) {
+  for (const auto& session : sessions) {
+    steps_.EndThoseOf(*session, MarkDerived(Aborted("the session ", session->handle(),
+                                                    " has ended on this worker: ", why)));
+  }
 }
 
 void Worker::DeleteWorkerSession(const CallOptions&, const std::string& session_handle, Done done) {
-  std::shared_ptr<WorkerSession> removed;  // destroyed outside the lock
+  std::vector<std::shared_ptr<WorkerSession>> removed;  // destroyed outside the lock
   {
     MutexLock lock(&mu_);
     const auto it = sessions_.find(session_handle);
     if (it != sessions_.end()) {
-      removed = std::move(it->second);
+      removed.push_back(std::move(it->second));
       sessions_.erase(it);
     }
   }
-  removed = nullptr;
+  EndSessions(removed, "its master has closed it");
+  removed.clear();
   done(OkStatus());
 }
 
@@ -117,25 +141,34 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::FindSession(const std::string& 
   return status;
 }
 
-StatusOr<std::string> Worker::Register(RegisterGraphArgs* args) {
+StatusOr<std::string> Worker::Register(RegisterGraphArgs* args,
+                                       const CancellationManager* cancellation) {
+  const auto is_cancelled = [&] { return cancellation != nullptr && cancellation->is_cancelled(); };
   TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<WorkerSession> session,
                           FindSession(args->session_handle, args->create_worker_session_called));
+  if (is_cancelled()) return cancellation->status();
   std::unique_ptr<Graph> graph = std::move(args->graph);
   if (graph == nullptr) {
     TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionLibrary> library,
                             FunctionLibrary::FromProto(args->graph_def.library()));
     graph = std::make_unique<Graph>(options_.ops, library);
+    TFLEET_RETURN_IF_ERROR(options_.limits.CheckGraph(args->graph_def, /*nodes_before=*/0));
     ImportOptions import;
     import.allow_internal_ops = true;
     TFLEET_RETURN_IF_ERROR(ImportGraphDef(args->graph_def, import, graph.get()));
   }
+  if (is_cancelled()) return cancellation->status();
   TFLEET_ASSIGN_OR_RETURN(std::shared_ptr<RegisteredGraph> registered,
                           RegisteredGraph::Make(session.get(), std::move(graph)));
+  // Nobody would ever ask for the graph to go.
+  if (is_cancelled()) return cancellation->status();
+  session->calls().Touch();
   return session->AddGraph(std::move(registered));
 }
 
-void Worker::RegisterGraph(const CallOptions&, RegisterGraphArgs args, DoneWith<std::string> done) {
-  done(Register(&args));
+void Worker::RegisterGraph(const CallOptions& options, RegisterGraphArgs args,
+                           DoneWith<std::string> done) {
+  done(Contained([&] { return Register(&args, options.cancellation); }));
 }
 
 void Worker::DeregisterGraph(const CallOptions&, const tensorflow::DeregisterGraphRequest& request,

@@ -2,6 +2,8 @@
 // steps. Serves its own master by direct calls and others through runtime/rpc. Thread-safe.
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -10,6 +12,7 @@
 #include "runtime/base/mutex.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/session/cluster_spec.h"
+#include "runtime/session/limits.h"
 #include "runtime/session/request_ids.h"
 #include "runtime/session/step_table.h"
 #include "runtime/session/worker_interface.h"
@@ -27,11 +30,23 @@ class Worker final : public WorkerInterface {
     std::string task;     // "/job:ps/replica:0/task:0"
     ClusterSpec cluster;  // empty for a process of its own
     ThreadPool* pool = nullptr;
-    Peers* peers = nullptr;  // null: there are no others
+    int cpu_devices = 1;                 // at most kMaxCpuDevices; they share the pool
+    ThreadPool* compile_pool = nullptr;  // where other masters' graphs are compiled
+    Peers* peers = nullptr;              // null: there are no others
     const OpRegistry* ops = nullptr;
     const KernelRegistry* kernels = nullptr;
+    Limits limits;
+    // How long a session of another process's master is kept that runs nothing and whose master
+    // doesn't answer, or says that it has no such session. 0: for ever.
+    std::chrono::nanoseconds master_lease = std::chrono::minutes(10);
+    // The same for what has no master that could be asked: sessions that do not say whose they are,
+    // and graphs and steps outside sessions.
+    std::chrono::nanoseconds idle_timeout = std::chrono::hours(24);
+    // Gives the task's devices besides its CPU; null: there are none.
+    std::function<std::vector<std::unique_ptr<Device>>(const std::string& task, ThreadPool* pool)>
+        more_devices;
   };
-  // The pool, the registries and the peers must outlive the worker.
+  // The pools, the registries and the peers must outlive the worker.
   explicit Worker(Options options);
   // All calls must have ended.
   ~Worker() override;
@@ -40,8 +55,11 @@ class Worker final : public WorkerInterface {
   const std::vector<DeviceAttributes>& devices() const { return device_attributes_; }
   Device* cpu() const { return devices_[0].device; }
   ThreadPool* pool() const { return options_.pool; }
+  ThreadPool* compile_pool() const { return options_.compile_pool; }
   const OpRegistry& ops() const { return *options_.ops; }
   const KernelRegistry& kernels() const { return *options_.kernels; }
+  // Of this process: its master keeps to them, too.
+  const Limits& limits() const { return options_.limits; }
 
   void GetStatus(const CallOptions& options, DoneWith<std::vector<DeviceAttributes>> done) override;
   void CreateWorkerSession(const CallOptions& options,
@@ -65,13 +83,20 @@ class Worker final : public WorkerInterface {
 
   // For the master of this process: a value for a step that runs here (RunGraphArgs::awaited_keys).
   void DeliverToStep(int64_t step_id, const std::string& key, Tensor tensor);
+  // Ends what has outlived its owner (the options say when), and asks the masters of sessions that
+  // run nothing whether they are still there. To be called a few times in each of these periods, by
+  // one thread at a time; may destroy graphs.
+  void EndLeases(IdleClock::TimePoint now);
   // Ends all steps; for the end of the process.
   void AbortAllSteps(const Status& why) { steps_.AbortAll(why); }
 
  private:
   // Errors: Aborted with kWorkerPossiblyRestartedPayload.
   StatusOr<std::shared_ptr<WorkerSession>> FindSession(const std::string& handle, bool was_created);
-  StatusOr<std::string> Register(RegisterGraphArgs* args);
+  StatusOr<std::string> Register(RegisterGraphArgs* args, const CancellationManager* cancellation);
+  // Ends the steps of sessions that were taken out of the table.
+  void EndSessions(const std::vector<std::shared_ptr<WorkerSession>>& sessions,
+                   absl::string_view why);
   StatusOr<std::shared_ptr<WorkerSession>> MakeSession(
       const tensorflow::CreateWorkerSessionRequest& request);
   void Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<RegisteredGraph> graph,

@@ -114,13 +114,18 @@ class WorkerInterface {
                        DoneWith<tensorflow::LoggingResponse> done) = 0;
 };
 
-// Connections to workers by address. Thread-safe; what it gives out lives as long as it does.
+// Connections to other tasks by address. Thread-safe; must outlive what it gives out.
 class Peers {
  public:
   virtual ~Peers() = default;
-  // Never blocks: the connection is made when it is first used. Null where there are no other
-  // processes.
-  virtual WorkerInterface* Worker(const std::string& address) = 0;
+  // Never blocks: the connection is made when it is first used. It stays while somebody holds the
+  // worker, and for a while after that. Null where there are no other processes.
+  virtual std::shared_ptr<WorkerInterface> Worker(const std::string& address) = 0;
+  // Asks the master at `address` whether it has the session. `done` gets OK when it has, NotFound
+  // when it says that it has not, Unimplemented when it can't tell, and what the call failed with
+  // when there was no answer.
+  virtual void AskForSession(const CallOptions& options, const std::string& address,
+                             const std::string& session_handle, WorkerInterface::Done done) = 0;
 };
 
 }  // namespace tensorfleet

@@ -18,6 +18,18 @@ int64_t NowNanos() {
       .count();
 }
 
+// The calls that are under way, for the leases of what they use.
+void CallBegins(const GraphRunArgs& run) {
+  run.session->calls().Enter();
+  run.step->calls.Enter();
+  run.graph->runs().Enter();
+}
+void CallEnds(const GraphRunArgs& run) {
+  run.session->calls().Leave();
+  run.step->calls.Leave();
+  run.graph->runs().Leave();
+}
+
 // One call of RunGraph that is not partial; deletes itself when it has answered.
 struct RunGraphCall {
   StepTable* steps;  // null when the step has no place in it
@@ -33,6 +45,7 @@ struct RunGraphCall {
 
   void Finish(Status status) {
     std::unique_ptr<RunGraphCall> owned(this);
+    CallEnds(run);
     // Without waiting: this may run inside the callback.
     if (token >= 0) cancellation->TryDeregister(token);
     if (stats != nullptr) {
@@ -46,9 +59,11 @@ struct RunGraphCall {
     }
     if (status.ok()) status = Collect();
     if (args->record_partition_graphs) ExportPieces();
-    // The master of this process ends the step itself, when all pieces have.
-    if (status.ok() && args->frame == nullptr && run.step->rendezvous.IsEmpty()) {
-      if (steps != nullptr) steps->Remove(run.step->id);
+    if (steps == nullptr) {
+      result->step_is_over = true;
+    } else if (status.ok() && args->frame == nullptr && run.step->rendezvous.IsEmpty()) {
+      // The master of this process ends the step itself, when all pieces have.
+      steps->Remove(run.step->id);
       result->step_is_over = true;
     }
     ServerMetrics().run_graph_seconds.Observe(NowNanos() - start_nanos);
@@ -82,15 +97,29 @@ Status CauseOf(const CancellationManager& cancellation) {
   return absl::IsUnavailable(why) ? why : MarkDerived(std::move(why));
 }
 
-// Tells a step's rendezvous where it is, before the first kernel asks it for anything.
-void BindStep(const RunGraphArgs& args, const GraphRunArgs& run) {
+void LimitMemory(const GraphRunArgs& run, const Limits& limits) {
+  MemoryAccount* const session = run.session->memory();
+  if (session == nullptr && limits.step_bytes <= 0) return;
+  run.step->memory = MemoryAccount::Open(
+      absl::StrCat("step ", run.step->id, " on ", run.session->task()), limits.step_bytes, session);
+}
+
+// Makes the step one of its session's and tells its rendezvous where it is, before the first kernel
+// asks it for anything. Errors: InvalidArgument when it is another session's step.
+Status BindStep(const RunGraphArgs& args, const GraphRunArgs& run, const Limits& limits) {
   MutexLock lock(&run.step->mu);
-  if (run.step->is_bound) return;
-  run.step->is_bound = true;
+  if (run.step->session == run.session) return OkStatus();
+  if (run.step->session != nullptr) {
+    return InvalidArgument("step ", args.step_id, " is one of the session '",
+                           run.step->session->handle(), "', not of '", args.session_handle, "'");
+  }
+  run.step->session = run.session;
+  LimitMemory(run, limits);
   if (args.awaited_keys != nullptr) run.step->rendezvous.Await(*args.awaited_keys);
-  run.step->rendezvous.Bind(
-      run.session->task(),
-      [session = run.session.get()](absl::string_view task) { return session->FindPeer(task); });
+  run.step->rendezvous.Bind(run.session->task(), [session = run.session](absl::string_view task) {
+    return session->FindPeer(task);
+  });
+  return OkStatus();
 }
 
 }  // namespace
@@ -128,7 +157,12 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
   run.graph = std::move(graph);
   run.frame = args->frame;
   run.caller_may_work = options.caller_waits;
-  if (meets_others) BindStep(*args, run);
+  if (meets_others) {
+    Status status = BindStep(*args, run, options_.limits);
+    if (!status.ok()) return done(std::move(status));
+  } else {
+    LimitMemory(run, options_.limits);
+  }
 
   CancellationManager::Token token = -1;
   if (options.cancellation != nullptr) {
@@ -139,23 +173,25 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
       return;
     }
   }
+  CallBegins(run);
 
   if (args->is_partial) {
+    bool is_first = false;
     std::shared_ptr<PartialRun> partial;
     {
       MutexLock lock(&run.step->mu);
+      is_first = run.step->partial == nullptr;
+      if (is_first) run.step->partial = std::make_shared<PartialRun>();
       partial = run.step->partial;
     }
-    if (partial == nullptr) {
-      partial = PartialRun::Start(run);
-      MutexLock lock(&run.step->mu);
-      run.step->partial = partial;
-    }
-    partial->Call(run.step, args, result,
-                  [token, cause = options.cancellation, done = std::move(done)](Status status) {
-                    if (token >= 0) cause->TryDeregister(token);
-                    done(std::move(status));
-                  });
+    if (is_first) partial->Start(run);
+    partial->Call(
+        run.step, args, result,
+        [run, token, cause = options.cancellation, done = std::move(done)](Status status) {
+          if (token >= 0) cause->TryDeregister(token);
+          CallEnds(run);
+          done(std::move(status));
+        });
     return;
   }
 
@@ -215,7 +251,7 @@ void Worker::RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
   if (status.ok()) status = CheckRecv(*key);
   std::shared_ptr<WorkerStep> step;
   if (status.ok()) {
-    StatusOr<std::shared_ptr<WorkerStep>> found = steps_.FindOrMake(args.step_id);
+    StatusOr<std::shared_ptr<WorkerStep>> found = steps_.PeerCame(args.step_id);
     status = found.status();
     if (found.ok()) step = *std::move(found);
   }
@@ -224,18 +260,22 @@ void Worker::RecvTensor(const CallOptions& options, const RecvTensorArgs& args,
     return;
   }
   ++ServerMetrics().recv_tensor_waiting;
+  step->calls.Enter();
   WorkerStep* const waiting_in = step.get();
-  waiting_in->rendezvous.RecvLocalAsync(*key, options.cancellation,
-                                        [step = std::move(step), result, done = std::move(done)](
-                                            const Status& received, Tensor tensor, bool is_dead) {
-                                          --ServerMetrics().recv_tensor_waiting;
-                                          if (received.ok()) {
-                                            result->tensor = std::move(tensor);
-                                            result->is_dead = is_dead;
-                                            result->send_start_micros = NowNanos() / 1000;
-                                          }
-                                          done(received);
-                                        });
+  waiting_in->rendezvous.RecvLocalAsync(
+      *key, options.cancellation,
+      [this, step = std::move(step), result, done = std::move(done)](const Status& received,
+                                                                     Tensor tensor, bool is_dead) {
+        --ServerMetrics().recv_tensor_waiting;
+        step->calls.Leave();
+        steps_.PeerLeft(step.get());
+        if (received.ok()) {
+          result->tensor = std::move(tensor);
+          result->is_dead = is_dead;
+          result->send_start_micros = NowNanos() / 1000;
+        }
+        done(received);
+      });
 }
 
 }  // namespace tensorfleet

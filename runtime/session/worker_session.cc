@@ -8,6 +8,10 @@ namespace tensorfleet {
 
 WorkerSession::WorkerSession(Options options) : options_(std::move(options)) {
   ++ServerMetrics().worker_sessions;
+  if (options_.max_bytes > 0) {
+    memory_ = MemoryAccount::Open(absl::StrCat("session ", options_.handle), options_.max_bytes,
+                                  /*parent=*/nullptr);
+  }
   for (const LocalDevice& boot : options_.boot_devices) {
     LocalDevice device = boot;
     if (options_.rename) {
@@ -32,6 +36,14 @@ WorkerSession::WorkerSession(Options options) : options_(std::move(options)) {
 
 WorkerSession::~WorkerSession() { --ServerMetrics().worker_sessions; }
 
+std::string WorkerSession::MasterAddress() const {
+  if (options_.master_task.empty() || is_of_this_process()) return "";
+  for (const auto& [task, address] : options_.cluster.Tasks()) {
+    if (task == options_.master_task) return address;
+  }
+  return "";
+}
+
 StatusOr<const LocalDevice*> WorkerSession::FindDevice(absl::string_view name) const {
   for (const LocalDevice& local : devices_) {
     if (local.device->name() == name) return &local;
@@ -45,7 +57,7 @@ StatusOr<const LocalDevice*> WorkerSession::FindDevice(absl::string_view name) c
   return InvalidArgument(name, " unknown device.");
 }
 
-StatusOr<WorkerInterface*> WorkerSession::FindPeer(absl::string_view task) const {
+StatusOr<std::shared_ptr<WorkerInterface>> WorkerSession::FindPeer(absl::string_view task) const {
   const auto it = peers_.find(task);
   if (it == peers_.end() || it->second == nullptr) {
     return InvalidArgument("task ", task, " is not in the cluster of this session; ", options_.task,
@@ -75,6 +87,19 @@ bool WorkerSession::RemoveGraph(const std::string& handle) {
   removed = std::move(it->second);
   graphs_.erase(it);
   return true;
+}
+
+void WorkerSession::RemoveIdleGraphs(std::chrono::nanoseconds idle_for, IdleClock::TimePoint now) {
+  std::vector<std::shared_ptr<RegisteredGraph>> removed;  // destroyed outside the lock
+  MutexLock lock(&mu_);
+  for (auto it = graphs_.begin(); it != graphs_.end();) {
+    if (it->second->runs().IdleAt(now) > idle_for) {
+      removed.push_back(std::move(it->second));
+      graphs_.erase(it++);
+    } else {
+      ++it;
+    }
+  }
 }
 
 }  // namespace tensorfleet

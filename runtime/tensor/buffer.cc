@@ -3,13 +3,17 @@
 #include <cstdlib>
 #include <new>
 
+#include "runtime/base/memory_limit.h"
 #include "runtime/tensor/block_cache.h"
+#include "runtime/tensor/buffer_source.h"
+#include "runtime/tensor/memory_account.h"
 
 namespace tensorfleet {
 namespace {
 
 std::atomic<size_t> g_max_bytes{size_t{64} << 30};
 std::atomic<int64_t> g_bytes_in_use{0};
+HostBufferSource g_source = nullptr;
 
 // The object sits in front of its data, in one block.
 constexpr size_t kHeader = kBufferAlignment;
@@ -102,25 +106,30 @@ void FreeBlockOf(void* block, size_t size, int size_class) {
 
 class HostBuffer final : public Buffer {
  public:
-  static HostBuffer* Make(size_t size) {
+  // `account`, which may be null, has been charged; large buffers only.
+  static HostBuffer* Make(size_t size, MemoryAccount* account) {
     const int size_class = SizeClass(size);
     void* block = AllocateBlock(size, size_class);
     if (block == nullptr) return nullptr;
     // Small buffers are too many to count one by one.
     if (size_class < 0) g_bytes_in_use.fetch_add(size, std::memory_order_relaxed);
-    return new (block) HostBuffer(static_cast<char*>(block) + kHeader, size, size_class);
+    return new (block) HostBuffer(static_cast<char*>(block) + kHeader, size, size_class, account);
   }
 
  private:
-  HostBuffer(void* data, size_t size, int size_class) : Buffer(data, size), class_(size_class) {}
+  HostBuffer(void* data, size_t size, int size_class, MemoryAccount* account)
+      : Buffer(data, size), class_(size_class), account_(account) {}
   void Destroy() override {
     const int size_class = class_;
     const size_t bytes = size();
+    MemoryAccount* const account = account_;
     if (size_class < 0) g_bytes_in_use.fetch_sub(bytes, std::memory_order_relaxed);
     this->~HostBuffer();
     FreeBlockOf(this, bytes, size_class);
+    if (account != nullptr) account->Refund(static_cast<int64_t>(bytes));
   }
   const int class_;
+  MemoryAccount* const account_;
 };
 static_assert(sizeof(HostBuffer) <= kHeader);
 
@@ -141,11 +150,26 @@ class WrappedBuffer final : public Buffer {
 
 StatusOr<BufferRef> AllocateHostBuffer(size_t size) {
   if (size > g_max_bytes.load(std::memory_order_relaxed)) {
-    return ResourceExhausted("a tensor of ", size, " bytes is over the limit of ",
-                             g_max_bytes.load(), " bytes for one tensor");
+    return RefuseTensor(ResourceExhausted("a tensor of ", size, " bytes is over the limit of ",
+                                          g_max_bytes.load(), " bytes for one tensor"));
   }
-  HostBuffer* buffer = HostBuffer::Make(size);
-  if (buffer == nullptr) return ResourceExhausted("out of memory allocating ", size, " bytes");
+  if (g_source != nullptr) return g_source(size);
+  MemoryAccount* const account = SizeClass(size) < 0 ? MemoryAccount::Current() : nullptr;
+  if (account != nullptr) TFLEET_RETURN_IF_ERROR(account->Charge(static_cast<int64_t>(size)));
+  HostBuffer* buffer = nullptr;
+  if (size < kMemoryWorthLooking || MemoryAllows(size, HostBytesInUse())) {
+    buffer = HostBuffer::Make(size, account);
+  } else {
+    // Perhaps what is kept for later is in the way.
+    BlockCache::Process().ReleaseFreedBefore(BlockCache::TimePoint::max());
+    if (MemoryAllows(size, HostBytesInUse())) buffer = HostBuffer::Make(size, account);
+  }
+  if (buffer == nullptr) {
+    if (account != nullptr) account->Refund(static_cast<int64_t>(size));
+    return RefuseTensor(ResourceExhausted("out of memory: no ", size, " bytes for a tensor, with ",
+                                          HostBytesInUse(), " in use by others and ", MemoryLimit(),
+                                          " allowed to the process"));
+  }
   return BufferRef::Adopt(buffer);
 }
 
@@ -153,6 +177,7 @@ BufferRef WrapHostBuffer(void* data, size_t size, std::function<void()> release)
   return BufferRef::Adopt(new WrappedBuffer(data, size, std::move(release)));
 }
 
+void SetHostBufferSource(HostBufferSource source) { g_source = source; }
 void SetMaxHostBufferBytes(size_t bytes) { g_max_bytes = bytes; }
 size_t MaxHostBufferBytes() { return g_max_bytes; }
 int64_t HostBytesInUse() { return g_bytes_in_use; }

@@ -21,12 +21,6 @@ std::string DimsToString(absl::Span<const int64_t> dims) {
 
 }  // namespace
 
-Shape::Shape(std::initializer_list<int64_t> dims) {
-  StatusOr<Shape> made = Make(absl::MakeConstSpan(dims.begin(), dims.size()));
-  TFLEET_CHECK(made.ok());
-  *this = *std::move(made);
-}
-
 StatusOr<Shape> Shape::Make(absl::Span<const int64_t> dims) {
   if (dims.size() > kMaxRank) {
     return InvalidArgument("shape has ", dims.size(), " dimensions; at most ", kMaxRank,
@@ -63,6 +57,15 @@ void Shape::ToProto(tensorflow::TensorShapeProto* proto) const {
   for (const int64_t d : dims_) proto->add_dim()->set_size(d);
 }
 
+int64_t Shape::extent() const {
+  if (num_elements_ > 0) return num_elements_;
+  int64_t product = 1;
+  for (const int64_t d : dims_) {
+    if (d > 0) product *= d;  // Make has seen that it fits
+  }
+  return product;
+}
+
 StatusOr<Shape> Shape::WithDim(int i, int64_t size) const {
   absl::InlinedVector<int64_t, 8> dims(dims_.begin(), dims_.end());
   dims[i < 0 ? i + rank() : i] = size;
@@ -81,6 +84,18 @@ Shape Shape::SubShape(int begin, int end) const {
 StatusOr<Shape> Shape::Concatenated(const Shape& tail) const {
   absl::InlinedVector<int64_t, 8> dims(dims_.begin(), dims_.end());
   dims.insert(dims.end(), tail.dims_.begin(), tail.dims_.end());
+  return Make(dims);
+}
+
+StatusOr<Shape> Shape::Concatenated(std::initializer_list<int64_t> tail) const {
+  absl::InlinedVector<int64_t, 8> dims(dims_.begin(), dims_.end());
+  dims.insert(dims.end(), tail);
+  return Make(dims);
+}
+
+StatusOr<Shape> Shape::Stacked(int64_t count) const {
+  absl::InlinedVector<int64_t, 8> dims{count};
+  dims.insert(dims.end(), dims_.begin(), dims_.end());
   return Make(dims);
 }
 

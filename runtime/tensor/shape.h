@@ -26,12 +26,12 @@ class Shape {
   static constexpr int kMaxRank = 254;
 
   Shape() = default;  // a scalar
-  // For dimensions that are known to be good, as in code and tests: checks, and ends the process on
-  // bad ones.
+  // For tests, which alone link what defines it (tensor/testing): ends the process on bad
+  // dimensions.
   Shape(std::initializer_list<int64_t> dims);
 
-  // The way in for anything from outside. Errors: InvalidArgument for a negative dimension, a rank
-  // over kMaxRank or a product over int64.
+  // The way in. Errors: InvalidArgument for a negative dimension, a rank over kMaxRank or a product
+  // of the non-zero dimensions over int64.
   static StatusOr<Shape> Make(absl::Span<const int64_t> dims);
   static StatusOr<Shape> FromProto(const tensorflow::TensorShapeProto& proto);
   void ToProto(tensorflow::TensorShapeProto* proto) const;
@@ -43,12 +43,19 @@ class Shape {
   absl::Span<const int64_t> dims() const { return dims_; }
   int64_t num_elements() const { return num_elements_; }
 
+  // The elements that there would be if no dimension were zero: how much a loop over some of the
+  // dimensions may have to do.
+  int64_t extent() const;
+
   // Same shape with one change; overflow is checked like in Make.
   StatusOr<Shape> WithDim(int i, int64_t size) const;
   // dims [begin, end).
   Shape SubShape(int begin, int end) const;
   // This shape followed by `tail`'s dimensions; checked like in Make.
   StatusOr<Shape> Concatenated(const Shape& tail) const;
+  StatusOr<Shape> Concatenated(std::initializer_list<int64_t> tail) const;
+  // `count` of these: [count, ...]; checked like in Make.
+  StatusOr<Shape> Stacked(int64_t count) const;
 
   // "[2,3]", "[]" for a scalar: TensorFlow's spelling in error messages.
   std::string ToString() const;

@@ -29,6 +29,19 @@ TEST(Shape, RoundTripsThroughTheProto) {
   EXPECT_EQ(shape.ToString(), "[3,0,5]");
 }
 
+TEST(Shape, ItsExtentLeavesOutZeros) {
+  EXPECT_EQ(Shape({3, 4}).extent(), 12);
+  EXPECT_EQ(Shape({3, 0, 5}).extent(), 15);
+  EXPECT_EQ(Shape().extent(), 1);
+}
+
+TEST(Shape, GrowsAtBothEnds) {
+  EXPECT_EQ(*Shape({3}).Stacked(2), Shape({2, 3}));
+  EXPECT_EQ(*Shape({3}).Concatenated({4, 5}), Shape({3, 4, 5}));
+  EXPECT_FALSE(Shape({3}).Stacked(-1).ok());
+  EXPECT_FALSE(Shape({int64_t{1} << 40, 0}).Stacked(int64_t{1} << 40).ok());
+}
+
 TEST(Shape, NegativePositionsCountFromTheEnd) { EXPECT_EQ(Shape({2, 3}).dim(-1), 3); }
 
 TEST(PartialShape, MergesWhatEachSideKnows) {

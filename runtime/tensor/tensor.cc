@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/strings/escaping.h"
+#include "runtime/tensor/memory_account.h"
 #include "runtime/tensor/resource_handle.h"
 #include "runtime/tensor/variant.h"
 
@@ -16,22 +17,33 @@ namespace {
 template <typename T>
 class ObjectBuffer final : public Buffer {
  public:
-  static BufferRef Make(int64_t count) {
-    T* objects = new (std::nothrow) T[count];
-    if (objects == nullptr) return BufferRef();
-    return BufferRef::Adopt(new ObjectBuffer(objects, count));
+  static StatusOr<BufferRef> Make(int64_t count) {
+    const int64_t bytes = count * static_cast<int64_t>(sizeof(T));
+    MemoryAccount* const account = bytes > kWorthCharging ? MemoryAccount::Current() : nullptr;
+    if (account != nullptr) TFLEET_RETURN_IF_ERROR(account->Charge(bytes));
+    std::unique_ptr<T[]> objects(new (std::nothrow) T[count]);
+    auto* buffer =
+        objects ? new (std::nothrow) ObjectBuffer(std::move(objects), count, account) : nullptr;
+    if (buffer != nullptr) return BufferRef::Adopt(buffer);
+    if (account != nullptr) account->Refund(bytes);
+    return RefuseTensor(ResourceExhausted("out of memory allocating ", bytes, " bytes"));
   }
 
  private:
-  ObjectBuffer(T* objects, int64_t count) : Buffer(objects, count * sizeof(T)), objects_(objects) {}
+  static constexpr int64_t kWorthCharging = 1024;
+  ObjectBuffer(std::unique_ptr<T[]> objects, int64_t count, MemoryAccount* account)
+      : Buffer(objects.get(), count * sizeof(T)), objects_(std::move(objects)), account_(account) {}
   void Destroy() override {
-    delete[] objects_;
+    MemoryAccount* const account = account_;
+    const int64_t bytes = static_cast<int64_t>(size());
     delete this;
+    if (account != nullptr) account->Refund(bytes);
   }
-  T* const objects_;
+  const std::unique_ptr<T[]> objects_;
+  MemoryAccount* const account_;
 };
 
-BufferRef MakeObjectBuffer(DType dtype, int64_t count) {
+StatusOr<BufferRef> MakeObjectBuffer(DType dtype, int64_t count) {
   switch (dtype) {
     case DType::kString:
       return ObjectBuffer<std::string>::Make(count);
@@ -40,7 +52,7 @@ BufferRef MakeObjectBuffer(DType dtype, int64_t count) {
     case DType::kVariant:
       return ObjectBuffer<Variant>::Make(count);
     default:
-      return BufferRef();
+      return Internal("elements of type ", DTypeName(dtype), " are no objects");
   }
 }
 
@@ -194,21 +206,15 @@ StatusOr<Tensor> Tensor::Allocate(DType dtype, const Shape& shape) {
   if (element == 0 || IsRef(dtype)) {
     return InvalidArgument("cannot allocate a tensor of type ", DTypeName(dtype));
   }
-  size_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<size_t>(shape.num_elements()), element, &bytes) ||
-      bytes > MaxHostBufferBytes()) {
-    return ResourceExhausted("a tensor of type ", DTypeName(dtype), " and shape ", shape.ToString(),
-                             " is over the limit of ", MaxHostBufferBytes(),
-                             " bytes for one tensor");
-  }
+  TFLEET_RETURN_IF_ERROR(CheckSize(dtype, shape));
+  const size_t bytes = element * shape.num_elements();
   // Made in its place: moving what has just been written waits for those stores.
   StatusOr<Tensor> made(absl::in_place);
   Tensor& t = *made;
   if (IsPlainData(dtype)) {
     TFLEET_ASSIGN_OR_RETURN(t.buffer_, AllocateHostBuffer(bytes));
   } else {
-    t.buffer_ = MakeObjectBuffer(dtype, shape.num_elements());
-    if (!t.buffer_) return ResourceExhausted("out of memory allocating ", bytes, " bytes");
+    TFLEET_ASSIGN_OR_RETURN(t.buffer_, MakeObjectBuffer(dtype, shape.num_elements()));
   }
   t.dtype_ = dtype;
   // Cheaper than assigning it: see execute/propagate.cc.
@@ -217,10 +223,32 @@ StatusOr<Tensor> Tensor::Allocate(DType dtype, const Shape& shape) {
   return made;
 }
 
+StatusOr<Tensor> Tensor::Allocate(DType dtype, std::initializer_list<int64_t> dims) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  return Allocate(dtype, shape);
+}
+
+Status Tensor::CheckSize(DType dtype, const Shape& shape) {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<size_t>(shape.extent()), ElementSize(dtype), &bytes) ||
+      bytes > MaxHostBufferBytes()) {
+    return RefuseTensor(
+        ResourceExhausted("a tensor of type ", DTypeName(dtype), " and shape ", shape.ToString(),
+                          " is over the limit of ", MaxHostBufferBytes(), " bytes for one tensor",
+                          shape.num_elements() == 0 ? " (counted without its zeros)" : ""));
+  }
+  return OkStatus();
+}
+
 StatusOr<Tensor> Tensor::Zeros(DType dtype, const Shape& shape) {
   TFLEET_ASSIGN_OR_RETURN(Tensor t, Allocate(dtype, shape));
   if (IsPlainData(dtype)) std::memset(t.mutable_raw(), 0, t.bytes());
   return t;
+}
+
+StatusOr<Tensor> Tensor::Zeros(DType dtype, std::initializer_list<int64_t> dims) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
+  return Zeros(dtype, shape);
 }
 
 Tensor Tensor::FromBuffer(DType dtype, const Shape& shape, BufferRef buffer) {
@@ -247,6 +275,8 @@ Tensor Tensor::Reshaped(const Shape& shape) const {
   t.shape_ = shape;
   return t;
 }
+
+Tensor Tensor::Flat() const { return Reshaped(*Shape::Make({num_elements()})); }
 
 Tensor Tensor::BitcastTo(DType dtype) const {
   TFLEET_CHECK(IsPlainData(dtype_) && ElementSize(dtype) == ElementSize(dtype_));

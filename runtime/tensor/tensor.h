@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
+#include <new>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -25,14 +27,20 @@ class Tensor {
 
   // Memory for `shape`: plain data is left uninitialised, strings, handles and variants are
   // default-constructed. Errors: ResourceExhausted; InvalidArgument for kInvalid or a reference
-  // type.
+  // type, or for what Shape::Make refuses.
   static StatusOr<Tensor> Allocate(DType dtype, const Shape& shape);
+  static StatusOr<Tensor> Allocate(DType dtype, std::initializer_list<int64_t> dims);
   // The same, with plain data set to zero.
   static StatusOr<Tensor> Zeros(DType dtype, const Shape& shape);
+  static StatusOr<Tensor> Zeros(DType dtype, std::initializer_list<int64_t> dims);
+  // Whether a tensor may be this large: Allocate asks it, and so does who gives a tensor another
+  // shape. A tensor without elements counts as if its zeros were ones, so that a loop over its rows
+  // is never longer than one over a tensor that could be. Errors: ResourceExhausted.
+  static Status CheckSize(DType dtype, const Shape& shape);
   // Uses `buffer` (plain data only), which must hold at least shape.num_elements() elements.
   static Tensor FromBuffer(DType dtype, const Shape& shape, BufferRef buffer);
 
-  // For code and tests: end the process when memory runs out.
+  // These throw std::bad_alloc when memory runs out: a kernel's node or a request then fails.
   template <typename T>
   static Tensor Scalar(T value);
   static Tensor Scalar(const char* value) { return Scalar<std::string>(value); }
@@ -90,6 +98,8 @@ class Tensor {
 
   // The same elements under another shape of as many elements (checked: our bug otherwise).
   Tensor Reshaped(const Shape& shape) const;
+  // The same elements as a vector.
+  Tensor Flat() const;
   // The same bytes as another plain type of the same size.
   Tensor BitcastTo(DType dtype) const;
   // Rows [begin, end) of the first dimension, sharing the buffer. The result may be less than
@@ -121,15 +131,15 @@ class Tensor {
 template <typename T>
 Tensor Tensor::Scalar(T value) {
   StatusOr<Tensor> t = Allocate(kDTypeOf<T>, Shape());
-  TFLEET_CHECK(t.ok());
+  if (!t.ok()) throw std::bad_alloc();
   t->mutable_values<T>()[0] = std::move(value);
   return *std::move(t);
 }
 
 template <typename T>
 Tensor Tensor::Vector(absl::Span<const T> values) {
-  StatusOr<Tensor> t = Allocate(kDTypeOf<T>, Shape({static_cast<int64_t>(values.size())}));
-  TFLEET_CHECK(t.ok());
+  StatusOr<Tensor> t = Allocate(kDTypeOf<T>, {static_cast<int64_t>(values.size())});
+  if (!t.ok()) throw std::bad_alloc();
   std::copy(values.begin(), values.end(), t->mutable_values<T>().begin());
   return *std::move(t);
 }

@@ -37,6 +37,20 @@ TEST(Tensor, RefusesWhatCannotBeAllocated) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Tensor, ATensorWithoutElementsCountsAsIfItsZerosWereOnes) {
+  // A loop over 2^40 rows takes as long when they are empty.
+  EXPECT_EQ(Tensor::Allocate(DType::kFloat, {int64_t{1} << 40, 0}).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(Tensor::Allocate(DType::kFloat, {0, 1000, 1000}).ok());
+}
+
+TEST(Tensor, DimensionsThatAreNoShapeAreAnError) {
+  EXPECT_TRUE(absl::IsInvalidArgument(Tensor::Allocate(DType::kFloat, {-1, 2}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Tensor::Zeros(DType::kFloat, {int64_t{1} << 40, int64_t{1} << 40}).status()));
+  EXPECT_EQ(Tensor::Zeros(DType::kFloat, {2, 3})->shape(), Shape({2, 3}));
+}
+
 TEST(Tensor, PrintsTheFirstElements) {
   EXPECT_EQ(Tensor::Vector<int64_t>({1, 2, 3}).ToString(2), "int64 [3]: 1 2 ...");
   EXPECT_EQ(Tensor::Of<int32_t>(Shape({2, 2}), {1, 2, 3, 4}).SummarizeValues(3), "[1 2][3...]...");

@@ -35,8 +35,8 @@ Data MakeHalf(int worker) {
       y[row] += x[row * kFeatures + i] * static_cast<float>(i - 3);
     }
   }
-  return {Tensor::Vector<float>(x).Reshaped(Shape({kRows, kFeatures})),
-          Tensor::Vector<float>(y).Reshaped(Shape({kRows, 1}))};
+  return {Tensor::Vector<float>(x).Reshaped(*Shape::Make({kRows, kFeatures})),
+          Tensor::Vector<float>(y).Reshaped(*Shape::Make({kRows, 1}))};
 }
 
 // One worker's graph and its session with that worker's server.
@@ -59,7 +59,7 @@ StatusOr<std::unique_ptr<Replica>> MakeReplica(int worker, const std::string& ta
   replica->init =
       Group(ps.Named("init"),
             {ops::Assign(ps.Named("w/Assign"), w,
-                         Const(ps, *Tensor::Zeros(DType::kFloat, Shape({kFeatures, 1}))))
+                         Const(ps, *Tensor::Zeros(DType::kFloat, {kFeatures, 1})))
                  .op(),
              ops::Assign(ps.Named("b/Assign"), b, Const(ps, Tensor::Vector<float>({0}))).op()});
 

@@ -17,7 +17,8 @@ void RegisterMissingGradients(GradientRegistry& registry) {
   for (const char* op : {"RefSelect", "_SwitchN"}) {
     registry.AddMissing(op, "no front-end makes this op; use Switch and Merge");
   }
-  for (const char* op : {"_If", "_While", "_ReadVariablesOp", "_ParallelConcatUpdate"}) {
+  for (const char* op :
+       {"_Cluster", "_If", "_While", "_ReadVariablesOp", "_ParallelConcatUpdate"}) {
     registry.AddMissing(op, "only graph optimisers make this op");
   }
   for (const char* op :

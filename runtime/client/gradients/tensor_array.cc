@@ -51,7 +51,7 @@ void Write(C& c) {
 // What is known of the shape after the first dimension.
 PartialShape RowShape(const PartialShape& shape) {
   if (!shape.has_rank() || shape.rank() == 0) return PartialShape::Unknown();
-  PartialShape row = Shape({});
+  PartialShape row = Shape();
   for (int i = 1; i < shape.rank(); ++i) row.AddDim(shape.dim(i));
   return row;
 }

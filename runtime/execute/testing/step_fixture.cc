@@ -58,9 +58,20 @@ StepFixture::StepFixture()
     : device_(MakeCpuDevice("/job:test/replica:0/task:0", &pool_)),
       resources_(std::make_unique<ResourceManager>("test")) {
   runs() = 0;
+  waits() = 0;
+  on_count() = nullptr;
   ResetStep();
 }
-StepFixture::~StepFixture() = default;
+StepFixture::~StepFixture() {
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void StepFixture::When(std::function<bool()> is_so, std::function<void()> then) {
+  threads_.emplace_back([is_so = std::move(is_so), then = std::move(then)] {
+    while (!is_so()) std::this_thread::yield();
+    then();
+  });
+}
 
 void StepFixture::ResetStep() {
   cancellation_ = std::make_unique<CancellationManager>();

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -27,8 +29,12 @@ namespace tensorfleet {
 //   Slow(x; micros)       expensive: sleeps, then passes x on
 //   Later(x; micros)      asynchronous: passes x on from another thread
 //   Never(x)              asynchronous: ends only when the step is cancelled
+//   FailsLate(x; message) asynchronous: fails, with an error of its own, when the step is cancelled
 //   Dies(x)               asynchronous: gives a dead value, and ends once a Count has run
 //   Fail(x; message)      fails
+//   Throws(x; what)       throws: "memory", "length", or an error with this text; "made": when made
+//   ThrowsLater(x; what)  asynchronous: throws, when `what` is empty on a pool thread
+//   Flushes()             1 on a thread that flushes denormals, else 0
 //   Count(x)              passes x on and counts its runs in StepFixture::runs
 //   Var -> Ref            a reference variable of its own;  Assign(ref, x) -> ref;  IsInit(ref) ->
 //   bool Matrix(n) -> float    n * n ones;  Pointer(float) -> (float, int64): passes on, and says
@@ -79,6 +85,12 @@ class StepFixture : public ::testing::Test {
 
   // What runs count: how often any Count node ran since the test began.
   static std::atomic<int64_t>& runs();
+  // Called by Count nodes with that number, where they run; null: not.
+  static std::function<void(int64_t)>& on_count();
+  // How many Never and FailsLate nodes have begun to wait since the test began.
+  static std::atomic<int64_t>& waits();
+  // Calls `then` on another thread as soon as `is_so`; joined when the test ends.
+  void When(std::function<bool()> is_so, std::function<void()> then);
 
   StatusOr<std::unique_ptr<Executor>> Compile(const GraphText& graph);
   // With args as `_Arg`s; waits at most a minute.
@@ -104,6 +116,7 @@ class StepFixture : public ::testing::Test {
   std::unique_ptr<FunctionRuntime> runtime_;
   StepStatsCollector* stats_ = nullptr;
   bool caller_may_work_ = false;
+  std::vector<std::thread> threads_;
 };
 
 }  // namespace tensorfleet

@@ -1,9 +1,12 @@
 // The ops that step_fixture.h lists, and their kernels.
 #include <chrono>
+#include <limits>
+#include <new>
+#include <stdexcept>
 #include <thread>
 
 #include "runtime/execute/testing/step_fixture.h"
-#include "runtime/kernels/cpu/families.h"
+#include "runtime/kernels/portable/families.h"
 #include "runtime/ops/families.h"
 
 namespace tensorfleet {
@@ -37,6 +40,10 @@ Status Less(KernelContext& ctx) {
 Status Positive(KernelContext& ctx) {
   ctx.SetOutput(0, Tensor::Scalar<bool>(In(ctx, 0) > 0));
   return OkStatus();
+}
+Status Flushes(KernelContext& ctx) {
+  volatile float least = std::numeric_limits<float>::min();
+  return Out(ctx, least / 2 == 0);
 }
 Status Sum(KernelContext& ctx) {
   int64_t sum = 0;
@@ -82,7 +89,7 @@ class Matrix final : public Kernel {
  public:
   explicit Matrix(KernelInit& init) { init.Get("n", &n_); }
   Status Compute(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kFloat, Shape({n_, n_})));
+    TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kFloat, {n_, n_}));
     std::fill_n(out.mutable_values<float>().begin(), n_ * n_, 1.0f);
     ctx.SetOutput(0, std::move(out));
     return OkStatus();
@@ -119,13 +126,30 @@ class Later final : public AsyncKernel {
   int64_t micros_ = 0;
 };
 
+std::atomic<int64_t> count_waits{0};
+
+// Ends with `why` when the step is cancelled.
+void WaitForCancellation(KernelContext& ctx, const Status& why, const AsyncKernel::Done& done) {
+  if (ctx.step().cancellation->Register([why, done] { done(why); }) < 0) done(why);
+  ++count_waits;
+}
+
 class Never final : public AsyncKernel {
  public:
   void ComputeAsync(KernelContext& ctx, Done done) const override {
-    if (ctx.step().cancellation->Register([done] { done(Cancelled("Never was cancelled")); }) < 0) {
-      done(Cancelled("Never was cancelled"));
-    }
+    WaitForCancellation(ctx, Cancelled("Never was cancelled"), done);
   }
+};
+
+class FailsLate final : public AsyncKernel {
+ public:
+  explicit FailsLate(KernelInit& init) { init.Get("message", &message_); }
+  void ComputeAsync(KernelContext& ctx, Done done) const override {
+    WaitForCancellation(ctx, InvalidArgument(message_), done);
+  }
+
+ private:
+  std::string message_;
 };
 
 class Dies final : public AsyncKernel {
@@ -140,6 +164,39 @@ class Fail final : public Kernel {
 
  private:
   std::string message_;
+};
+
+void Throw(const std::string& what) {
+  if (what == "memory") throw std::bad_alloc();
+  if (what == "length") throw std::length_error("vector");
+  throw std::runtime_error(what);
+}
+
+class Throws final : public Kernel {
+ public:
+  explicit Throws(KernelInit& init) {
+    init.Get("what", &what_);
+    if (what_ == "made") Throw(what_);
+  }
+  Status Compute(KernelContext&) const override {
+    Throw(what_);
+    return OkStatus();
+  }
+
+ private:
+  std::string what_;
+};
+
+class ThrowsLater final : public AsyncKernel {
+ public:
+  explicit ThrowsLater(KernelInit& init) { init.Get("what", &what_); }
+  void ComputeAsync(KernelContext& ctx, Done done) const override {
+    if (!what_.empty()) Throw(what_);
+    ctx.pool().Schedule([done] { Throw("on a pool"); });
+  }
+
+ private:
+  std::string what_;
 };
 
 class Count final : public Kernel {
@@ -160,9 +217,14 @@ class Var final : public Kernel {
 };
 
 std::atomic<int64_t> count_runs{0};
+std::function<void(int64_t)>& OnCount() {
+  static auto* const hook = new std::function<void(int64_t)>;
+  return *hook;
+}
 
 Status Count::Compute(KernelContext& ctx) const {
-  ++count_runs;
+  const int64_t count = ++count_runs;
+  if (const auto& hook = OnCount()) hook(count);
   return Identity(ctx);
 }
 
@@ -190,8 +252,13 @@ void AddOps(OpRegistry& ops) {
   for (const char* name : {"Slow", "Later"}) {
     ops.Add(OpSchemaBuilder(name).Input("x: int64").Output("y: int64").Attr("micros: int = 0"));
   }
-  ops.Add(OpSchemaBuilder("Fail").Input("x: int64").Output("y: int64").Attr("message: string"));
-  ops.Add(OpSchemaBuilder("Var").Output("ref: Ref(int64)").Stateful());
+  for (const char* name : {"Fail", "FailsLate"}) {
+    ops.Add(OpSchemaBuilder(name).Input("x: int64").Output("y: int64").Attr("message: string"));
+  }
+  ops.Add(OpSchemaBuilder("Var").Output("ref: Ref(int64)").Attr("like: int = 0").Stateful());
+  for (const char* name : {"Throws", "ThrowsLater"}) {
+    ops.Add(OpSchemaBuilder(name).Input("x: int64").Output("y: int64").Attr("what: string"));
+  }
   ops.Add(OpSchemaBuilder("Assign")
               .Input("ref: Ref(int64)")
               .Input("x: int64")
@@ -203,15 +270,16 @@ void AddOps(OpRegistry& ops) {
               .AllowsUninitializedInput());
   ops.Add(OpSchemaBuilder("Matrix").Output("y: float").Attr("n: int"));
   ops.Add(OpSchemaBuilder("Pointer").Input("x: float").Output("y: float").Output("at: int64"));
+  ops.Add(OpSchemaBuilder("Flushes").Output("y: int64"));
   ops.Add(OpSchemaBuilder("Forget").Output("y: int64"));
   ops.Add(OpSchemaBuilder("WrongType").Output("y: int64"));
 }
 
 void AddKernels(KernelRegistry& kernels) {
-  cpu::RegisterControlFlowKernels(kernels);
-  cpu::RegisterFunctionalKernels(kernels);
-  cpu::RegisterTransferKernels(kernels);
-  cpu::RegisterWhileKernels(kernels);
+  portable::RegisterControlFlowKernels(kernels);
+  portable::RegisterFunctionalKernels(kernels);
+  portable::RegisterTransferKernels(kernels);
+  portable::RegisterWhileKernels(kernels);
   kernels.Add<Value>("Value", kCpu);
   kernels.Add<Simple<Identity>>("Identity", kCpu);
   kernels.Add<Simple<Neg>>("Neg", kCpu);
@@ -222,6 +290,7 @@ void AddKernels(KernelRegistry& kernels) {
   kernels.Add<Simple<Assign>>("Assign", kCpu);
   kernels.Add<Simple<IsInit>>("IsInit", kCpu);
   kernels.Add<Simple<Pointer>>("Pointer", kCpu);
+  kernels.Add<Simple<Flushes>>("Flushes", kCpu);
   kernels.Add<Simple<Forget>>("Forget", kCpu);
   kernels.Add<Simple<WrongType>>("WrongType", kCpu);
   kernels.Add<Slow>("Slow", kCpu);
@@ -229,6 +298,9 @@ void AddKernels(KernelRegistry& kernels) {
   kernels.Add<Never>("Never", kCpu);
   kernels.Add<Dies>("Dies", kCpu);
   kernels.Add<Fail>("Fail", kCpu);
+  kernels.Add<FailsLate>("FailsLate", kCpu);
+  kernels.Add<Throws>("Throws", kCpu);
+  kernels.Add<ThrowsLater>("ThrowsLater", kCpu);
   kernels.Add<Count>("Count", kCpu);
   kernels.Add<Var>("Var", kCpu);
   kernels.Add<Matrix>("Matrix", kCpu);
@@ -237,6 +309,8 @@ void AddKernels(KernelRegistry& kernels) {
 }  // namespace
 
 std::atomic<int64_t>& StepFixture::runs() { return count_runs; }
+std::function<void(int64_t)>& StepFixture::on_count() { return OnCount(); }
+std::atomic<int64_t>& StepFixture::waits() { return count_waits; }
 
 const OpRegistry& TestOps() {
   static const OpRegistry* const ops = [] {

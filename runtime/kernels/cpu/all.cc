@@ -18,13 +18,9 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterBroadcastArgsKernels(kernels);
   cpu::RegisterCastKernels(kernels);
   cpu::RegisterCheckNumericsKernels(kernels);
-  cpu::RegisterCheckpointKernels(kernels);
   cpu::RegisterLookupKernels(kernels);
   cpu::RegisterMirrorPadGradKernels(kernels);
   cpu::RegisterOptionalKernels(kernels);
-  cpu::RegisterRestoreKernels(kernels);
-  cpu::RegisterPartSavingKernels(kernels);
-  cpu::RegisterSaveKernels(kernels);
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);
   cpu::RegisterComplexUnaryKernels(kernels);
@@ -35,7 +31,6 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterDiagKernels(kernels);
   cpu::RegisterDivisionKernels(kernels);
   cpu::RegisterExtremeKernels(kernels);
-  cpu::RegisterFileKernels(kernels);
   cpu::RegisterFillKernels(kernels);
   cpu::RegisterFusedMatMulKernels(kernels);
   cpu::RegisterGatherKernels(kernels);
@@ -44,6 +39,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterMatMulKernels(kernels);
   cpu::RegisterMathBinaryKernels(kernels);
   cpu::RegisterMathUnaryKernels(kernels);
+  cpu::RegisterMaxPoolGradKernels(kernels);
   cpu::RegisterMaxPoolKernels(kernels);
   cpu::RegisterOptimizerKernels(kernels);
   cpu::RegisterPadKernels(kernels);

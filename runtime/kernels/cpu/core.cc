@@ -1,23 +1,16 @@
 #include "runtime/kernels/cpu/core.h"
 
 #include "runtime/kernels/cpu/families.h"
+#include "runtime/kernels/portable/all.h"
 
 namespace tensorfleet {
 
 void RegisterCoreCpuKernels(KernelRegistry& kernels) {
+  RegisterPortableKernels(kernels);
   cpu::RegisterAccumulatorKernels(kernels);
-  cpu::RegisterConstantKernels(kernels);
-  cpu::RegisterControlFlowKernels(kernels);
-  cpu::RegisterFunctionalKernels(kernels);
-  cpu::RegisterIdentityKernels(kernels);
-  cpu::RegisterLoggingKernels(kernels);
-  cpu::RegisterQueueKernels(kernels);
   cpu::RegisterRefVariableKernels(kernels);
   cpu::RegisterResourceVariableKernels(kernels);
   cpu::RegisterSimpleUnaryKernels(kernels);
-  cpu::RegisterStackKernels(kernels);
-  cpu::RegisterTransferKernels(kernels);
-  cpu::RegisterWhileKernels(kernels);
 }
 
 const KernelRegistry& CoreCpuKernels() {

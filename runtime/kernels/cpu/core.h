@@ -1,5 +1,5 @@
-// The kernels without which few graphs run: control flow, calls, transfers, constants, variables,
-// queues and what else holds state or waits, and the simplest arithmetic. A library of their own
+// The kernels without which few graphs run: the portable ones (runtime/kernels/portable),
+// variables, accumulators, and the simplest arithmetic. A library of their own
 // (runtime_kernels_cpu_core), so that tests of what runs kernels need not build the numerous large
 // ones. all.h has them too.
 #pragma once

@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include "runtime/kernels/cpu/small_float.h"
-#include "runtime/kernels/cpu/types.h"
 #include "runtime/kernels/kernel.h"
+#include "runtime/kernels/types.h"
 
 // Input and output of an element-wise loop are the same memory or apart, never shifted against each
 // other: the compiler need not check before it vectorises.

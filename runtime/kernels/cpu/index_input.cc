@@ -89,7 +89,7 @@ StatusOr<Shape> ShapeFromInput(const Tensor& t) {
 
 StatusOr<Tensor> IntegerVector(DType dtype, absl::Span<const int64_t> values) {
   TFLEET_ASSIGN_OR_RETURN(Tensor out,
-                          Tensor::Allocate(dtype, Shape({static_cast<int64_t>(values.size())})));
+                          Tensor::Allocate(dtype, {static_cast<int64_t>(values.size())}));
   if (dtype == DType::kInt64) {
     std::copy(values.begin(), values.end(), out.mutable_values<int64_t>().begin());
     return out;

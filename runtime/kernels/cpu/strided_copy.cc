@@ -1,5 +1,9 @@
 #include "runtime/kernels/cpu/strided_copy.h"
 
+#if defined(__AVX__)
+#include <immintrin.h>
+#endif
+
 #include <algorithm>
 #include <cstring>
 
@@ -69,6 +73,8 @@ void CopyRow(const CopyAxis& axis, const E* from, E* to) {
       std::copy_n(from, n, to);
     } else if (axis.from == 0) {
       std::fill_n(to, n, *from);
+    } else if (axis.from == -1) {
+      std::reverse_copy(from - (n - 1), from + 1, to);
     } else {
       for (int64_t i = 0; i < n; ++i) to[i] = from[i * axis.from];
     }
@@ -105,6 +111,83 @@ void CopyRows(absl::Span<const CopyAxis> axes, const E* from, E* to, int64_t cos
   });
 }
 
+// to[c * to_step + r] = from[r * from_step + c].
+template <typename E>
+void TransposeElements(const E* from, int64_t from_step, E* to, int64_t to_step, int64_t rows,
+                       int64_t columns) {
+  for (int64_t c = 0; c < columns; ++c) {
+    for (int64_t r = 0; r < rows; ++r) to[c * to_step + r] = from[r * from_step + c];
+  }
+}
+
+#if defined(__AVX__)
+// The same for 8 rows and columns of 4 bytes, in registers.
+inline void TransposeEight(const uint32_t* from, int64_t from_step, uint32_t* to, int64_t to_step) {
+  __m256 r[8], s[8];
+  for (int i = 0; i < 8; ++i)
+    r[i] = _mm256_loadu_ps(reinterpret_cast<const float*>(from + i * from_step));
+  for (int i = 0; i < 8; i += 2) {
+    s[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
+    s[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 8; i += 4) {
+    r[i] = _mm256_shuffle_ps(s[i], s[i + 2], 0x44);
+    r[i + 1] = _mm256_shuffle_ps(s[i], s[i + 2], 0xee);
+    r[i + 2] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0x44);
+    r[i + 3] = _mm256_shuffle_ps(s[i + 1], s[i + 3], 0xee);
+  }
+  for (int i = 0; i < 4; ++i) {
+    _mm256_storeu_ps(reinterpret_cast<float*>(to + i * to_step),
+                     _mm256_permute2f128_ps(r[i], r[i + 4], 0x20));
+    _mm256_storeu_ps(reinterpret_cast<float*>(to + (i + 4) * to_step),
+                     _mm256_permute2f128_ps(r[i], r[i + 4], 0x31));
+  }
+}
+// And for 4 rows and columns of 8 bytes.
+inline void TransposeFour(const uint64_t* from, int64_t from_step, uint64_t* to, int64_t to_step) {
+  __m256d r[4], s[4];
+  for (int i = 0; i < 4; ++i)
+    r[i] = _mm256_loadu_pd(reinterpret_cast<const double*>(from + i * from_step));
+  for (int i = 0; i < 4; i += 2) {
+    s[i] = _mm256_unpacklo_pd(r[i], r[i + 1]);
+    s[i + 1] = _mm256_unpackhi_pd(r[i], r[i + 1]);
+  }
+  for (int i = 0; i < 2; ++i) {
+    _mm256_storeu_pd(reinterpret_cast<double*>(to + i * to_step),
+                     _mm256_permute2f128_pd(s[i], s[i + 2], 0x20));
+    _mm256_storeu_pd(reinterpret_cast<double*>(to + (i + 2) * to_step),
+                     _mm256_permute2f128_pd(s[i], s[i + 2], 0x31));
+  }
+}
+#endif
+
+// TransposeElements, in squares that fit registers where there are instructions for them.
+template <typename E>
+void TransposeTile(const E* from, int64_t from_step, E* to, int64_t to_step, int64_t rows,
+                   int64_t columns) {
+#if defined(__AVX__)
+  if constexpr (std::is_same_v<E, uint32_t> || std::is_same_v<E, uint64_t>) {
+    constexpr int64_t kSide = sizeof(E) == 4 ? 8 : 4;
+    const int64_t whole_rows = rows / kSide * kSide, whole_columns = columns / kSide * kSide;
+    for (int64_t r = 0; r < whole_rows; r += kSide) {
+      for (int64_t c = 0; c < whole_columns; c += kSide) {
+        const E* square = from + r * from_step + c;
+        if constexpr (sizeof(E) == 4)
+          TransposeEight(square, from_step, to + c * to_step + r, to_step);
+        else
+          TransposeFour(square, from_step, to + c * to_step + r, to_step);
+      }
+    }
+    TransposeElements(from + whole_columns, from_step, to + whole_columns * to_step, to_step,
+                      whole_rows, columns - whole_columns);
+    TransposeElements(from + whole_rows * from_step, from_step, to + whole_rows, to_step,
+                      rows - whole_rows, columns);
+    return;
+  }
+#endif
+  TransposeElements(from, from_step, to, to_step, rows, columns);
+}
+
 // The source is contiguous along axis `across`, the destination along the last one: goes by tiles,
 // so that both sides use whole cache lines.
 template <typename E>
@@ -127,6 +210,11 @@ void CopyTiles(const CopyAxes& axes, size_t across, const E* from, E* to, int64_
       const int64_t c1 = std::min(column.size, c0 + kTile);
       for (int64_t r0 = 0; r0 < row.size; r0 += kTile) {
         const int64_t r1 = std::min(row.size, r0 + kTile);
+        if (row.to == 1) {
+          TransposeTile(from + walk.from() + c0 + r0 * row.from, row.from,
+                        to + walk.to() + c0 * column.to + r0, column.to, r1 - r0, c1 - c0);
+          continue;
+        }
         for (int64_t c = c0; c < c1; ++c) {
           const E* in = from + walk.from() + c * column.from;
           E* out = to + walk.to() + c * column.to;

@@ -1,6 +1,7 @@
 #include "runtime/kernels/cpu/sum_loop.h"
 
-#include "runtime/kernels/cpu/types.h"
+#include "runtime/kernels/cpu/elementwise.h"
+#include "runtime/kernels/types.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -10,12 +11,11 @@ void Loop(const void* old, const void* value, void* out, int64_t n) {
   const T* a = static_cast<const T*>(old);
   const T* b = static_cast<const T*>(value);
   T* to = static_cast<T*>(out);
+  TFLEET_VECTORIZE
   for (int64_t i = 0; i < n; ++i) {
     to[i] = static_cast<T>(kSubtract ? a[i] - b[i] : a[i] + b[i]);
   }
 }
-
-constexpr int64_t kInlineElements = 16384;
 
 }  // namespace
 
@@ -32,10 +32,11 @@ void RunSumLoop(const KernelContext& ctx, SumLoopFn loop, const void* old, const
                 void* out, int64_t n, DType dtype) {
   if (n <= kInlineElements) return loop(old, value, out, n);
   const size_t size = ElementSize(dtype);
-  ParallelFor(ctx, n, /*cost_per_unit=*/1, [&](int64_t begin, int64_t end) {
-    const size_t offset = begin * size;
+  constexpr int64_t kBlock = 1024, kNanosPerBlock = 200;
+  ParallelForWhole(ctx, (n + kBlock - 1) / kBlock, kNanosPerBlock, [&](int64_t begin, int64_t end) {
+    const size_t offset = begin * kBlock * size;
     loop(static_cast<const char*>(old) + offset, static_cast<const char*>(value) + offset,
-         static_cast<char*>(out) + offset, end - begin);
+         static_cast<char*>(out) + offset, std::min(end * kBlock, n) - begin * kBlock);
   });
 }
 

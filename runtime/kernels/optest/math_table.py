@@ -20,7 +20,19 @@ def definite(matrices: np.ndarray) -> np.ndarray:
     product = wide @ np.conj(np.swapaxes(wide, -1, -2)) + np.eye(matrices.shape[-1])
     return product.astype(matrices.dtype)
 
+
+
+def denormal(dtype: str) -> np.ndarray:
+    """Numbers that TensorFlow's kernels take for zero, and three that they do not."""
+    least = np.finfo(dtype).tiny
+    return np.array([least / 2, -least / 2, least / 1000, 1, -3, 4 * least] * 7, dtype)
+
+
 MATH: tuple[Line, ...] = (
+    *(listed(op, ("float32", "float64"), lambda pool, dtype: {"x": np.abs(denormal(dtype))}) for op in ("Log", "Ceil", "Sqrt")),
+    *(listed(op, ("float32", "float64"), lambda pool, dtype: {"x": np.ones(42, dtype), "y": denormal(dtype)})
+      for op in ("DivNoNan", "FloorDiv", "RealDiv")),
+    listed("SqrtGrad", INEXACT, lambda pool, dtype: {"y": np.zeros(42, dtype), "dy": np.zeros(42, dtype)}),
     # Element by element, one argument.
     unary("Abs", FLOATS + SIGNED),
     unary("Neg", INEXACT + SIGNED),

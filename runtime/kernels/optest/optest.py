@@ -46,6 +46,9 @@ v1 = tf.compat.v1
 PRECISION = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52,
              "complex64": 2.0**-23, "complex128": 2.0**-52}
 PARTNER = {"complex64": "float32", "complex128": "float64", "float32": "complex64", "float64": "complex128"}
+# A fetch of a dead value, which TensorFlow's own server answers with another code than the session in its process.
+DEAD_HERE = "does not have value"
+DEAD_ON_SERVER = "was not valid"
 TF_SERVER = ("import json, os, tensorflow as tf; c = json.loads(os.environ['TF_CONFIG']); "
              "tf.compat.v1.train.Server(c['cluster'], c['task']['type'], c['task']['index']).join()")
 
@@ -129,6 +132,8 @@ def differ(got: Any, want: Any, ulps: float, outputs: int | None = None) -> str 
     """What is wrong with `got`, or None."""
     if isinstance(want, tf.errors.OpError) or isinstance(got, tf.errors.OpError):
         if isinstance(want, tf.errors.OpError) and isinstance(got, tf.errors.OpError):
+            if DEAD_HERE in want.message and DEAD_ON_SERVER in got.message:
+                return None
             return None if got.error_code == want.error_code else "%s instead of %s: %s" % (
                 type(got).__name__, type(want).__name__, brief(want))
         return "error: %s" % brief(got) if isinstance(got, tf.errors.OpError) else "no error instead of: %s" % brief(want)

@@ -7,6 +7,7 @@
 
 #include <Eigen/Core>
 
+#include "runtime/base/contain.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/shape_context.h"
 #include "runtime/kernels/cpu/all.h"
@@ -161,7 +162,7 @@ Status OpTest::RunInstance(Instance& instance, std::vector<OpInput> inputs, OpOu
     });
     TFLEET_CHECK(done.WaitFor(std::chrono::minutes(1)));
   } else {
-    status = instance.kernel().Compute(ctx);
+    status = Contained([&] { return instance.kernel().Compute(ctx); });
   }
   TFLEET_RETURN_IF_ERROR(status);
   // Inference may know less than the kernel, never something else.

@@ -147,6 +147,13 @@ void AddTransferOps(OpRegistry& ops) {
                 .Attr("client_terminated: bool = false")
                 .Stateful());
   }
+  ops.Add(OpSchemaBuilder("_Cluster")
+              .Input("inputs: Tin")
+              .Output("outputs: Tout")
+              .Attr("Tin: list(type) >= 0")
+              .Attr("Tout: list(type) >= 0")
+              .Attr("body: string")
+              .Stateful());
   ops.Add(
       OpSchemaBuilder("_Arg").Output("output: T").Attr("T: type").Attr("index: int").Stateful());
   ops.Add(
@@ -169,6 +176,13 @@ void AddControlFlowOps(OpRegistry& ops) {
   ops.Add(Unary("Enter")
               .Attr("frame_name: string = 'loop'")
               .Attr("is_constant: bool = false")
+              .Attr("parallel_iterations: int = 10"));
+  ops.Add(OpSchemaBuilder("RefEnter")
+              .Input("data: Ref(T)")
+              .Output("output: Ref(T)")
+              .Attr("T: type = DT_FLOAT")
+              .Attr("frame_name: string = 'loop'")
+              .Attr("is_constant: bool = true")
               .Attr("parallel_iterations: int = 10"));
   ops.Add(Unary("Exit"));
   ops.Add(Unary("NextIteration"));
@@ -204,6 +218,23 @@ void AddStateOps(OpRegistry& ops) {
               .Input("value: dtype")
               .Attr("dtype: type = DT_FLOAT")
               .Stateful());
+  ops.Add(OpSchemaBuilder("UpdateTwo")
+              .Input("a: Ref(T)")
+              .Input("b: Ref(T)")
+              .Output("output_ref: Ref(T)")
+              .Attr("T: type = DT_FLOAT"));
+  ops.Add(OpSchemaBuilder("QueueEnqueueV2").Input("x: T").Attr("T: type = DT_FLOAT").Stateful());
+  ops.Add(OpSchemaBuilder("Reshape")
+              .Input("tensor: T")
+              .Input("shape: T")
+              .Output("output: T")
+              .Attr("T: type = DT_FLOAT"));
+  ops.Add(OpSchemaBuilder("Queue")
+              .Output("handle: resource")
+              .Attr("shared_name: string = ''")
+              .Stateful());
+  ops.Add(OpSchemaBuilder("TensorArray").Output("handle: resource").Stateful());
+  ops.Add(OpSchemaBuilder("Push").Input("handle: resource").Input("value: float").Stateful());
   // Takes two resources, as a call would.
   ops.Add(OpSchemaBuilder("UseTwo").Input("a: resource").Input("b: resource").Stateful());
 }
@@ -218,6 +249,7 @@ OpRegistry* MakeOps() {
   ops->Add(OpSchemaBuilder("Placeholder").Output("output: dtype").Attr("dtype: type = DT_FLOAT"));
   ops->Add(OpSchemaBuilder("Text").Output("output: string"));
   ops->Add(OpSchemaBuilder("Print").Input("x: string").Stateful());
+  ops->Add(OpSchemaBuilder("SaveV2").Input("x: float").Stateful());
   for (const char* name : {"Identity", "Neg", "CpuOnly", "GpuOnly"}) ops->Add(Unary(name));
   ops->Add(
       OpSchemaBuilder("Add").Input("x: T").Input("y: T").Output("z: T").Attr("T: type = DT_FLOAT"));

@@ -16,7 +16,8 @@
 namespace tensorfleet::testing_place {
 
 // Const, Placeholder, Neg, Add, Shape, VariableV2, Assign, VarHandleOp, ReadVariableOp,
-// AssignVariableOp, control flow, transfer and function ops. Type attributes default to float.
+// AssignVariableOp, Queue and TensorArray with Push, control flow, transfer and function ops. Type
+// attributes default to float.
 const OpRegistry& Ops();
 // For all of them on CPU; for most on GPU. "CpuOnly" and "GpuOnly" are ops of one input for one
 // type.

@@ -25,7 +25,7 @@ namespace tensorfleet::rpc {
 inline constexpr auto kTimeout = std::chrono::seconds(20);
 
 inline Tensor Counting(int64_t elements) {
-  Tensor tensor = *Tensor::Allocate(DType::kInt64, Shape({elements}));
+  Tensor tensor = *Tensor::Allocate(DType::kInt64, {elements});
   auto values = tensor.mutable_values<int64_t>();
   for (int64_t i = 0; i < elements; ++i) values[i] = i;
   return tensor;

@@ -45,7 +45,7 @@ DigitBatch RowsOf(const Digits& digits, const std::vector<int>& rows) {
     pixels.insert(pixels.end(), begin, begin + kDigitPixels);
     labels.push_back(digits.labels[row]);
   }
-  const Shape shape({static_cast<int64_t>(rows.size()), kDigitPixels});
+  const Shape shape = *Shape::Make({static_cast<int64_t>(rows.size()), kDigitPixels});
   return {Tensor::Vector<uint8_t>(pixels).Reshaped(shape), Tensor::Vector<int64_t>(labels)};
 }
 

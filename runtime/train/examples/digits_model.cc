@@ -2,12 +2,12 @@
 
 #include "runtime/client/ops.h"
 #include "runtime/train/examples/digits_data.h"
-#include "runtime/train/layers.h"
-#include "runtime/train/losses.h"
-#include "runtime/train/metrics.h"
-#include "runtime/train/model_description.h"
-#include "runtime/train/optimizers.h"
-#include "runtime/train/schedules.h"
+#include "runtime/train/job/model_description.h"
+#include "runtime/train/model/layers.h"
+#include "runtime/train/model/losses.h"
+#include "runtime/train/model/metrics.h"
+#include "runtime/train/optimizer/optimizers.h"
+#include "runtime/train/optimizer/schedules.h"
 
 namespace tensorfleet::train {
 namespace {

@@ -15,7 +15,7 @@
 
 #include "runtime/train/examples/digits_data.h"
 #include "runtime/train/examples/digits_model.h"
-#include "runtime/train/task_process.h"
+#include "runtime/train/job/task_process.h"
 
 namespace {
 

@@ -11,8 +11,8 @@
 #include <memory>
 
 #include "runtime/client/ops.h"
-#include "runtime/train/model_description.h"
-#include "runtime/train/optimizers.h"
+#include "runtime/train/job/model_description.h"
+#include "runtime/train/optimizer/optimizers.h"
 
 namespace tensorfleet::train {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "runtime/base/check.h"
 #include "runtime/client/ops.h"
-#include "runtime/train/model_description.h"
+#include "runtime/train/job/model_description.h"
 
 namespace tensorfleet::train {
 namespace {

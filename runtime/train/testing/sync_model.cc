@@ -2,8 +2,8 @@
 
 #include "runtime/base/check.h"
 #include "runtime/client/ops.h"
-#include "runtime/train/model_description.h"
-#include "runtime/train/optimizers.h"
+#include "runtime/train/job/model_description.h"
+#include "runtime/train/optimizer/optimizers.h"
 
 namespace tensorfleet::train {
 

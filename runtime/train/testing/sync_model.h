@@ -3,7 +3,7 @@
 #pragma once
 
 #include "proto/meta_graph.pb.h"
-#include "runtime/train/sync_replicas.h"
+#include "runtime/train/optimizer/sync_replicas.h"
 
 namespace tensorfleet::train {
 

@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""Graphs on devices through PJRT, driven by an unmodified TensorFlow client: the plug-in for CPUs stands for a GPU.
+
+  device_cases.py --server 'build/bin/tensorfleet server'
+  device_cases.py --server ... -k adam    only the cases whose name contains 'adam'
+
+Needs the plug-ins that `./dev setup --accelerators` fetches; every case runs with each of them. Without them all is skipped,
+in words. Prints a line per case, then 'N passed, N failed'.
+"""
+import contextlib
+import pathlib
+import shlex
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import tf_client_cases
+from case_tools import E, Cluster, graph, main_of, only_ours, raises, session, tf, v1
+from server_cases import environment
+
+FOLDER = pathlib.Path(__file__).resolve().parents[2] / ".accelerators"
+PLUGINS = [p for p in (FOLDER / "xla-cpu-pjrt/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
+                       FOLDER / "lammps-jax-pjrt-cpu/lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so") if p.exists()]
+TASK = "/job:local/replica:0/task:%d/device:%s"
+
+
+@contextlib.contextmanager
+def cluster(plugin, tasks=1, devices=1):
+    with environment("TENSORFLEET_PJRT_PLUGINS", "GPU=%s?cpu_device_count=%d" % (plugin, devices)):
+        with Cluster({"local": tasks}) as c:
+            yield c
+
+
+def on_both(plugin, build, feeds=(), steps=1):
+    """What build(device's name) fetches, on the CPU and on the device."""
+    values = []
+    with cluster(plugin) as c:
+        for device in ("cpu", "gpu"):
+            with graph() as g:
+                with tf.device("/%s:0" % device):
+                    inputs = [v1.placeholder(f.dtype, [None] * f.ndim) for f in feeds]
+                    fetches, train = build(device, *inputs)
+                with session(c.target("local"), g) as s:
+                    s.run(v1.global_variables_initializer())
+                    feed = dict(zip(inputs, feeds))
+                    values.append([s.run([fetches, train], feed)[0] for _ in range(steps)])
+    return values
+
+
+def close(a, b, tolerance=1e-4):
+    for x, y in zip(tf.nest.flatten(a), tf.nest.flatten(b)):
+        np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+
+
+def each_plugin(case):
+    """The case with every plug-in that is there."""
+    def run():
+        for plugin in PLUGINS:
+            case(plugin)
+    run.__name__ = case.__name__
+    return only_ours("TensorFlow's own server loads no such plug-ins")(run)
+
+
+@each_plugin
+def case_the_device_is_listed_and_logs_where_nodes_go(plugin):
+    with cluster(plugin, devices=2) as c, graph() as g:
+        with tf.device("/gpu:1"):
+            x = v1.placeholder(tf.float32, [None, 3], name="x")
+            y = tf.matmul(x, tf.ones([3, 2]), name="y")
+        with session(c.target("local"), g) as s:
+            names = [d.name for d in s.list_devices()]
+            assert names == [TASK % (0, "CPU:0"), TASK % (0, "GPU:0"), TASK % (0, "GPU:1")], names
+            np.testing.assert_allclose(s.run(y, {x: np.ones([4, 3])}), np.full([4, 2], 3.0))
+
+
+@each_plugin
+def case_a_device_that_is_not_there_is_an_error(plugin):
+    with cluster(plugin) as c, graph() as g:
+        with tf.device("/gpu:1"):
+            y = tf.constant([1.0]) + 1.0
+        with session(c.target("local"), g) as s:
+            raises(E.InvalidArgumentError, "GPU:1", lambda: s.run(y))
+
+
+@each_plugin
+def case_a_mix_of_what_compiles_and_what_does_not(plugin):
+    def build(device, x):
+        hidden = tf.nn.relu(x * 2.0 - 1.0)
+        where = tf.where(hidden > 0.5)              # its shape depends on values: on the host
+        picked = tf.gather_nd(hidden, where)
+        ordered = tf.sort(picked)
+        text = tf.strings.length(tf.constant("abc")) if device == "cpu" else tf.constant(3)
+        return [ordered * 3.0, tf.reduce_sum(hidden), tf.shape(hidden), tf.cast(text, tf.float32) + hidden], tf.no_op()
+    x = np.random.RandomState(0).rand(5, 7).astype("f")
+    a, b = on_both(plugin, build, [x])
+    close(a, b)
+
+
+@each_plugin
+def case_branches_and_loops(plugin):
+    def build(device, x):
+        branch = tf.cond(tf.reduce_sum(x) > 0.0, lambda: tf.exp(x) + 1.0, lambda: tf.sin(x) - 1.0)
+        other = tf.cond(tf.reduce_sum(x) < 0.0, lambda: tf.exp(x) + 1.0, lambda: tf.sin(x) - 1.0)
+        loop = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, tf.tanh(t * 1.5) + x), [0, x])[1]
+        return [branch, other, loop, tf.gradients(loop, x)[0]], tf.no_op()
+    x = np.random.RandomState(0).rand(3, 4).astype("f")
+    for switch in (v1.disable_control_flow_v2, v1.enable_control_flow_v2):
+        switch()
+        try:
+            a, b = on_both(plugin, build, [x])
+        finally:
+            v1.disable_control_flow_v2()
+        close(a, b)
+
+
+def mlp(optimizer, use_resource):
+    rng = np.random.RandomState(0)
+    w1, w2 = (rng.randn(784, 64) * 0.05).astype("f"), (rng.randn(64, 10) * 0.05).astype("f")
+
+    def build(device, x, y):
+        def variable(name, value):
+            return v1.get_variable(name + device, initializer=tf.constant(value), use_resource=use_resource)
+        weights = [variable("w1", w1), variable("b1", np.zeros(64, "f")), variable("w2", w2),
+                   variable("b2", np.zeros(10, "f"))]
+        h = tf.nn.relu(tf.matmul(x, weights[0]) + weights[1])
+        logits = tf.matmul(h, weights[2]) + weights[3]
+        loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=y, logits=logits))
+        return loss, optimizer().minimize(loss)
+    return build
+
+
+@each_plugin
+def case_training_in_place_gives_what_the_cpu_gives(plugin):
+    rng = np.random.RandomState(1)
+    x, y = rng.rand(32, 784).astype("f"), rng.randint(0, 10, 32).astype("i")
+    train = v1.train
+    for use_resource, optimizer in (
+            (True, lambda: train.GradientDescentOptimizer(0.1)), (False, lambda: train.GradientDescentOptimizer(0.1)),
+            (True, lambda: train.MomentumOptimizer(0.05, 0.9, use_nesterov=True)),
+            (False, lambda: train.MomentumOptimizer(0.05, 0.9)),
+            (True, lambda: train.AdamOptimizer(0.001)), (False, lambda: train.AdamOptimizer(0.001)),
+            (True, lambda: train.RMSPropOptimizer(0.001, momentum=0.5)), (False, lambda: train.AdagradOptimizer(0.05)),
+            (True, lambda: train.AdadeltaOptimizer(0.5))):
+        a, b = on_both(plugin, mlp(optimizer, use_resource), [x, y], steps=8)
+        assert a[-1] < a[0], a
+        close(a, b, 2e-3)
+
+
+@each_plugin
+def case_a_convolutional_net_with_other_batch_sizes(plugin):
+    rng = np.random.RandomState(2)
+    f1, f2 = (rng.randn(3, 3, 1, 8) * 0.2).astype("f"), (rng.randn(288, 10) * 0.1).astype("f")
+
+    def build(device, x, y):
+        c = v1.get_variable("c" + device, initializer=tf.constant(f1))
+        d = v1.get_variable("d" + device, initializer=tf.constant(f2))
+        h = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(x, c, 1, "SAME")), 2, 2, "VALID")
+        logits = tf.matmul(tf.reshape(h, [-1, 288]), d)
+        loss = tf.reduce_mean(tf.nn.softmax_cross_entropy_with_logits(labels=y, logits=logits))
+        return [loss, c, d], v1.train.GradientDescentOptimizer(0.1).minimize(loss)
+    for batch in (8, 3):
+        x = rng.rand(batch, 12, 12, 1).astype("f")
+        y = np.eye(10, dtype="f")[rng.randint(0, 10, batch)]
+        a, b = on_both(plugin, build, [x, y], steps=3)
+        close(a[0][0], b[0][0])
+        close(a[-1][0], b[-1][0], 1e-3)
+
+
+@each_plugin
+def case_variables_are_read_saved_and_changed_by_ops_of_both_kinds(plugin):
+    with cluster(plugin) as c, graph() as g:
+        with tf.device("/gpu:0"):
+            for use_resource in (True, False):
+                v = v1.get_variable("v%d" % use_resource, initializer=tf.ones([4, 2]), use_resource=use_resource)
+                grow = v1.assign_add(v, tf.exp(tf.zeros([4, 2])))     # compiled
+                row = v1.scatter_update(v, [1], [[9.0, 9.0]])         # on the host
+                with session(c.target("local"), g) as s:
+                    raises(E.FailedPreconditionError, "", lambda: s.run(tf.identity(v) * 1.0))
+                    s.run(v.initializer)
+                    for _ in range(3):
+                        s.run(grow)
+                    np.testing.assert_array_equal(s.run(v), np.full([4, 2], 4.0))
+                    s.run(row)
+                    s.run(grow)
+                    want = np.full([4, 2], 5.0)
+                    want[1] = 10.0
+                    np.testing.assert_array_equal(s.run(v * 1.0), want)
+
+
+@each_plugin
+def case_values_cross_tasks_and_devices(plugin):
+    with cluster(plugin, tasks=2, devices=2) as c, graph() as g:
+        x = v1.placeholder(tf.float32, [None])
+        with tf.device("/job:local/task:0/device:GPU:1"):
+            a = tf.exp(x)
+        with tf.device("/job:local/task:1/device:GPU:0"):
+            b = a * 2.0 + 1.0
+        with tf.device("/job:local/task:0/device:GPU:0"):
+            d = tf.sqrt(b + a)
+        with session(c.target("local"), g) as s:
+            value = np.linspace(0, 1, 1000).astype("f")
+            np.testing.assert_allclose(s.run(d, {x: value}), np.sqrt(3 * np.exp(value) + 1), rtol=1e-5)
+
+
+@each_plugin
+def case_steps_at_the_same_time_lose_no_update(plugin):
+    with cluster(plugin) as c, graph() as g:
+        with tf.device("/gpu:0"):
+            v = v1.get_variable("v", initializer=tf.zeros([64]), use_resource=True)
+            add = v1.assign_add(v, tf.cos(tf.zeros([64])))
+            scatter = tf.raw_ops.ResourceScatterAdd(resource=v.handle, indices=[0], updates=[1.0])
+        with session(c.target("local"), g) as s:
+            s.run(v.initializer)
+            threads = [threading.Thread(target=lambda op=op: [s.run(op) for _ in range(25)])
+                       for op in (add, add, scatter, scatter)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+            want = np.full([64], 50.0)
+            want[0] = 100.0
+            np.testing.assert_array_equal(s.run(v), want)
+
+
+@only_ours("TensorFlow's own server loads no such plug-ins")
+def case_a_plugin_that_cannot_be_loaded_is_said_at_the_start():
+    done = subprocess.run(shlex.split(tf_client_cases.SERVER) + ["--pjrt", "GPU=/nowhere.so", "--bind", "localhost:1"], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 1 and "/nowhere.so" in done.stderr, done
+
+
+if __name__ == "__main__":
+    if not PLUGINS:
+        print("skipped: there are no plug-ins in %s; ./dev setup --accelerators fetches them" % FOLDER)
+        sys.exit(0)
+    main_of(globals(), __doc__)

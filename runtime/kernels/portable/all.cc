@@ -1,0 +1,24 @@
+#include "runtime/kernels/portable/all.h"
+
+#include "runtime/kernels/portable/families.h"
+
+namespace tensorfleet {
+
+void RegisterPortableKernels(KernelRegistry& kernels) {
+  portable::RegisterCheckpointKernels(kernels);
+  portable::RegisterConstantKernels(kernels);
+  portable::RegisterControlFlowKernels(kernels);
+  portable::RegisterFileKernels(kernels);
+  portable::RegisterFunctionalKernels(kernels);
+  portable::RegisterIdentityKernels(kernels);
+  portable::RegisterLoggingKernels(kernels);
+  portable::RegisterPartSavingKernels(kernels);
+  portable::RegisterQueueKernels(kernels);
+  portable::RegisterRestoreKernels(kernels);
+  portable::RegisterSaveKernels(kernels);
+  portable::RegisterStackKernels(kernels);
+  portable::RegisterTransferKernels(kernels);
+  portable::RegisterWhileKernels(kernels);
+}
+
+}  // namespace tensorfleet

@@ -1,0 +1,115 @@
+// While: calls a function with its own results as long as another one says so.
+#include <atomic>
+#include <utility>
+#include <vector>
+
+#include "runtime/kernels/function_call.h"
+#include "runtime/kernels/kernel_registry.h"
+#include "runtime/kernels/portable/truth.h"
+
+namespace tensorfleet::portable {
+namespace {
+
+// One run of the loop. A call may be over before it returns or end later on another thread;
+// whichever comes second, the return or the end, goes on, so that the stack does not grow with the
+// number of iterations.
+class Loop {
+ public:
+  Loop(const CalledFunction& cond, const CalledFunction& body, KernelContext& ctx,
+       AsyncKernel::Done done)
+      : cond_(cond), body_(body), ctx_(ctx), done_(std::move(done)), state_(TakeInputs(ctx, 0)) {}
+
+  // Goes on until a call does not end at once. Deletes the loop at its end.
+  void Run() {
+    while (StartCall()) {
+      if (!AfterCall()) return;
+    }
+  }
+
+ private:
+  // Whether the call is over already; if not, the loop goes on when it ends.
+  bool StartCall() {
+    parts_left_.store(2, std::memory_order_relaxed);
+    auto over = [this](const Status& status, std::vector<Tensor> results) {
+      status_ = status;
+      results_ = std::move(results);
+      if (parts_left_.fetch_sub(1, std::memory_order_acq_rel) == 1 && AfterCall()) Run();
+    };
+    if (in_body_) {
+      body_.Call(ctx_, std::move(state_), over);
+    } else {
+      cond_.Call(ctx_, state_, over);
+    }
+    return parts_left_.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
+
+  // Whether there is a next call to make.
+  bool AfterCall() {
+    if (!status_.ok()) return Finish(status_);
+    const CancellationManager* cancellation = ctx_.step().cancellation;
+    if (cancellation != nullptr && cancellation->is_cancelled()) {
+      return Finish(cancellation->status());
+    }
+    if (in_body_) {
+      if (static_cast<int>(results_.size()) != ctx_.num_outputs()) {
+        return Finish(InvalidArgument("body gave ", results_.size(), " results, expected ",
+                                      ctx_.num_outputs()));
+      }
+      state_ = std::move(results_);
+      in_body_ = false;
+      return true;
+    }
+    if (results_.size() != 1) {
+      return Finish(InvalidArgument("cond gave ", results_.size(), " results, expected one"));
+    }
+    const StatusOr<bool> goes_on = IsTrue(results_[0]);
+    if (!goes_on.ok()) return Finish(goes_on.status());
+    if (!*goes_on) return Finish(OkStatus());
+    in_body_ = true;
+    return true;
+  }
+
+  // Always false.
+  bool Finish(Status status) {  // by value: it may be status_, which goes with the loop
+    if (status.ok()) {
+      for (size_t i = 0; i < state_.size(); ++i) {
+        ctx_.SetOutput(static_cast<int>(i), std::move(state_[i]));
+      }
+    }
+    AsyncKernel::Done done = std::move(done_);
+    delete this;
+    done(std::move(status));
+    return false;
+  }
+
+  const CalledFunction& cond_;
+  const CalledFunction& body_;
+  KernelContext& ctx_;
+  AsyncKernel::Done done_;
+  std::vector<Tensor> state_;
+  std::vector<Tensor> results_;
+  Status status_;
+  bool in_body_ = false;
+  std::atomic<int> parts_left_{0};
+};
+
+class While final : public AsyncKernel {
+ public:
+  explicit While(KernelInit& init) : cond_(init, "cond"), body_(init, "body") {}
+  bool IsExpensive() const override { return true; }
+  void ComputeAsync(KernelContext& ctx, Done done) const override {
+    (new Loop(cond_, body_, ctx, std::move(done)))->Run();
+  }
+
+ private:
+  const CalledFunction cond_;
+  const CalledFunction body_;
+};
+
+}  // namespace
+
+void RegisterWhileKernels(KernelRegistry& kernels) {
+  for (const char* op : {"While", "StatelessWhile", "_While"}) kernels.Add<While>(op, kCpu);
+}
+
+}  // namespace tensorfleet::portable

@@ -1,0 +1,49 @@
+// Compiled programs of one client, by program. Shared by all sessions: one that two of them ask for
+// is compiled once. Bounded: the ones that nobody asked for longest go first. Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "runtime/base/mutex.h"
+#include "runtime/base/thread_pool.h"
+#include "runtime/pjrt/client.h"
+
+namespace tensorfleet::pjrt {
+
+class ExecutableCache {
+ public:
+  using Done = std::function<void(StatusOr<std::shared_ptr<const Executable>>)>;
+
+  explicit ExecutableCache(const Client* client, size_t max_programs = 1024)
+      : client_(*client), max_programs_(max_programs) {}
+
+  // Calls `done` once: here when the program is there already, else on a thread of `pool`, which
+  // compiles it or waits for whoever does without being blocked. `what` is for the log. A failure
+  // is not kept.
+  void Get(const std::string& module, const std::string& what, ThreadPool* pool, Done done);
+
+  int64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
+
+ private:
+  struct Entry {
+    std::shared_ptr<const Executable> executable;
+    std::vector<Done> waiting;
+    int64_t last_use = 0;
+  };
+  void Compile(const std::string& module, const std::string& what);
+  void DropOld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const Client& client_;
+  const size_t max_programs_;
+  std::atomic<int64_t> compiled_{0};
+  Mutex mu_;
+  absl::flat_hash_map<std::string, std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);
+  int64_t uses_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace tensorfleet::pjrt

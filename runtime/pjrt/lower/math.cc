@@ -1,0 +1,293 @@
+// Element-wise math. Integer division, remainder and power are left to the host: they report
+// division by zero, which a compiled program cannot.
+#include "runtime/pjrt/lower/broadcast.h"
+#include "runtime/pjrt/lower/lowering.h"
+
+namespace tensorfleet::pjrt {
+namespace {
+
+template <const char* const* kOpcode>
+Status UnaryOp(LoweringContext& ctx) {
+  ctx.Set(0, ctx.hlo().Unary(*kOpcode, ctx.input(0)));
+  return OkStatus();
+}
+
+#define TFLEET_UNARY(Name, opcode)              \
+  constexpr const char* k##Name##Text = opcode; \
+  constexpr Lowering Name = UnaryOp<&k##Name##Text>
+
+TFLEET_UNARY(Abs, "abs");
+TFLEET_UNARY(Ceil, "ceil");
+TFLEET_UNARY(Cos, "cosine");
+TFLEET_UNARY(Exp, "exponential");
+TFLEET_UNARY(Expm1, "exponential-minus-one");
+TFLEET_UNARY(Floor, "floor");
+TFLEET_UNARY(IsFinite, "is-finite");
+TFLEET_UNARY(Log, "log");
+TFLEET_UNARY(Log1p, "log-plus-one");
+TFLEET_UNARY(LogicalNot, "not");
+TFLEET_UNARY(Neg, "negate");
+TFLEET_UNARY(Round, "round-nearest-even");
+TFLEET_UNARY(Rsqrt, "rsqrt");
+TFLEET_UNARY(Sigmoid, "logistic");
+TFLEET_UNARY(Sign, "sign");
+TFLEET_UNARY(Sin, "sine");
+TFLEET_UNARY(Sqrt, "sqrt");
+TFLEET_UNARY(Tanh, "tanh");
+
+template <const char* const* kOpcode>
+Status BinaryOp(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  ctx.Set(0, ctx.hlo().BinaryBroadcast(*kOpcode, ctx.input(0), ctx.input(1), shape));
+  return OkStatus();
+}
+
+#define TFLEET_BINARY(Name, opcode)             \
+  constexpr const char* k##Name##Text = opcode; \
+  constexpr Lowering Name = BinaryOp<&k##Name##Text>
+
+TFLEET_BINARY(Add, "add");
+TFLEET_BINARY(Atan2, "atan2");
+TFLEET_BINARY(LogicalAnd, "and");
+TFLEET_BINARY(LogicalOr, "or");
+TFLEET_BINARY(Maximum, "maximum");
+TFLEET_BINARY(Minimum, "minimum");
+TFLEET_BINARY(Mul, "multiply");
+TFLEET_BINARY(Pow, "power");
+TFLEET_BINARY(RealDiv, "divide");
+TFLEET_BINARY(Sub, "subtract");
+
+template <const char* const* kDirection>
+Status CompareOp(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0, b.Compare(*kDirection, b.BroadcastTo(ctx.input(0), shape),
+                       b.BroadcastTo(ctx.input(1), shape)));
+  return OkStatus();
+}
+
+#define TFLEET_COMPARE(Name, direction)            \
+  constexpr const char* k##Name##Text = direction; \
+  constexpr Lowering Name = CompareOp<&k##Name##Text>
+
+TFLEET_COMPARE(Equal, "EQ");
+TFLEET_COMPARE(Greater, "GT");
+TFLEET_COMPARE(GreaterEqual, "GE");
+TFLEET_COMPARE(Less, "LT");
+TFLEET_COMPARE(LessEqual, "LE");
+TFLEET_COMPARE(NotEqual, "NE");
+
+// Equal shapes only where the attribute says that others compare as unequal as a whole.
+template <Lowering kLower>
+Status CheckedCompare(LoweringContext& ctx) {
+  if (!ctx.BoolAttr("incompatible_shape_error") &&
+      !BroadcastShape(ctx.shape(0), ctx.shape(1)).ok()) {
+    return Unimplemented("comparing shapes that do not fit");
+  }
+  return kLower(ctx);
+}
+
+Status Inv(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  ctx.Set(0, ctx.hlo().Div(ctx.hlo().Full(x.dtype, x.shape, 1), x));
+  return OkStatus();
+}
+
+Status Square(LoweringContext& ctx) {
+  ctx.Set(0, ctx.hlo().Mul(ctx.input(0), ctx.input(0)));
+  return OkStatus();
+}
+
+Status SquaredDifference(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  const Hlo difference = ctx.hlo().BinaryBroadcast("subtract", ctx.input(0), ctx.input(1), shape);
+  ctx.Set(0, ctx.hlo().Mul(difference, difference));
+  return OkStatus();
+}
+
+// 0 where the divisor is 0.
+Status DivNoNan(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  HloBuilder& b = ctx.hlo();
+  const Hlo x = b.BroadcastTo(ctx.input(0), shape), y = b.BroadcastTo(ctx.input(1), shape);
+  const Hlo zero = b.Full(x.dtype, shape, 0);
+  ctx.Set(0, b.Select(b.Compare("EQ", y, zero), zero, b.Div(x, y)));
+  return OkStatus();
+}
+
+Status FloorDiv(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0, b.Unary("floor", b.BinaryBroadcast("divide", ctx.input(0), ctx.input(1), shape)));
+  return OkStatus();
+}
+
+Hlo Zero(LoweringContext& ctx, const Hlo& x) { return ctx.hlo().Full(x.dtype, x.shape, 0); }
+
+Status Relu(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  // Written so that NaN stays NaN, as our kernel has it.
+  ctx.Set(0, ctx.hlo().Binary("maximum", x, Zero(ctx, x)));
+  return OkStatus();
+}
+
+Status Relu6(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0,
+          b.Binary("minimum", b.Binary("maximum", x, Zero(ctx, x)), b.Full(x.dtype, x.shape, 6)));
+  return OkStatus();
+}
+
+Status LeakyRelu(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const float alpha, ctx.Attr<float>("alpha"));
+  const Hlo x = ctx.input(0);
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0, b.Select(b.Compare("GT", x, Zero(ctx, x)), x, b.Mul(x, alpha)));
+  return OkStatus();
+}
+
+Status Elu(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0, b.Select(b.Compare("LT", x, Zero(ctx, x)), b.Unary("exponential-minus-one", x), x));
+  return OkStatus();
+}
+
+Status Softsign(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0, b.Div(x, b.Add(b.Unary("abs", x), 1)));
+  return OkStatus();
+}
+
+// max(x, 0) + log1p(exp(-|x|)), which neither overflows nor loses small values.
+Status Softplus(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  HloBuilder& b = ctx.hlo();
+  const Hlo tail =
+      b.Unary("log-plus-one", b.Unary("exponential", b.Unary("negate", b.Unary("abs", x))));
+  ctx.Set(0, b.Add(b.Binary("maximum", x, Zero(ctx, x)), tail));
+  return OkStatus();
+}
+
+Status IsNan(LoweringContext& ctx) {
+  ctx.Set(0, ctx.hlo().Compare("NE", ctx.input(0), ctx.input(0)));
+  return OkStatus();
+}
+
+Status AddN(LoweringContext& ctx) {
+  Hlo sum = ctx.input(0);
+  for (int i = 1; i < ctx.num_inputs(); ++i) {
+    if (ctx.shape(i) != sum.shape) return Unimplemented("shapes that differ");
+    sum = ctx.hlo().Add(sum, ctx.input(i));
+  }
+  ctx.Set(0, sum);
+  return OkStatus();
+}
+
+Status ClipByValue(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  HloBuilder& b = ctx.hlo();
+  for (int i = 1; i < 3; ++i) {
+    const StatusOr<Shape> shape = BroadcastShape(x.shape, ctx.shape(i));
+    if (!shape.ok() || *shape != x.shape) return Unimplemented("limits of a larger shape");
+  }
+  const Hlo low = b.Binary("minimum", x, b.BroadcastTo(ctx.input(2), x.shape));
+  ctx.Set(0, b.Binary("maximum", low, b.BroadcastTo(ctx.input(1), x.shape)));
+  return OkStatus();
+}
+
+// Where the condition is a scalar or a vector over rows, or all shapes are equal.
+Status Select(LoweringContext& ctx) {
+  const Shape& shape = ctx.shape(1);
+  HloBuilder& b = ctx.hlo();
+  if (ctx.shape(2) != shape) return Unimplemented("branches of different shapes");
+  Hlo condition = ctx.input(0);
+  if (condition.shape.rank() == 0) {
+    condition = b.BroadcastTo(condition, shape);
+  } else if (condition.shape != shape) {
+    if (condition.shape.rank() != 1 || shape.rank() < 1 || condition.shape.dim(0) != shape.dim(0)) {
+      return Unimplemented("a condition of another shape");
+    }
+    condition = b.Broadcast(condition, shape, {0});
+  }
+  ctx.Set(0, b.Select(condition, ctx.input(1), ctx.input(2)));
+  return OkStatus();
+}
+
+Status SelectV2(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(Shape shape, BroadcastShape(ctx.shape(1), ctx.shape(2)));
+  TFLEET_ASSIGN_OR_RETURN(shape, BroadcastShape(ctx.shape(0), shape));
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0, b.Select(b.BroadcastTo(ctx.input(0), shape), b.BroadcastTo(ctx.input(1), shape),
+                      b.BroadcastTo(ctx.input(2), shape)));
+  return OkStatus();
+}
+
+// Between floats, to wider integers, and from bool. What a float out of an integer's range becomes
+// differs between processors.
+Status Cast(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const DType to, ctx.Attr<DType>("DstT"));
+  const DType from = ctx.dtype(0);
+  if (ctx.BoolAttr("Truncate")) return Unimplemented("truncation");
+  HloBuilder& b = ctx.hlo();
+  const Hlo x = ctx.input(0);
+  if (to == DType::kBool) {
+    ctx.Set(0, b.Compare("NE", x, b.Full(from, x.shape, 0)));
+    return OkStatus();
+  }
+  if (IsFloating(from) && !IsFloating(to)) return Unimplemented("floats to integers");
+  ctx.Set(0, b.Convert(x, to));
+  return OkStatus();
+}
+
+}  // namespace
+
+void AddMathLowerings(LoweringRegistry& r) {
+  const std::vector<DType> signed_numbers = {DType::kFloat,  DType::kHalf,  DType::kBFloat16,
+                                             DType::kDouble, DType::kInt32, DType::kInt64};
+  const std::vector<DType>& floats = FloatTypes();
+  const std::pair<const char*, Lowering> kFloats[] = {
+      {"Ceil", Ceil},         {"Cos", Cos},
+      {"Exp", Exp},           {"Expm1", Expm1},
+      {"Floor", Floor},       {"IsFinite", IsFinite},
+      {"Log", Log},           {"Log1p", Log1p},
+      {"Rint", Round},        {"Round", Round},
+      {"Rsqrt", Rsqrt},       {"Sigmoid", Sigmoid},
+      {"Sin", Sin},           {"Sqrt", Sqrt},
+      {"Tanh", Tanh},         {"Inv", Inv},
+      {"Reciprocal", Inv},    {"RealDiv", RealDiv},
+      {"Div", RealDiv},       {"DivNoNan", DivNoNan},
+      {"FloorDiv", FloorDiv}, {"Pow", Pow},
+      {"Atan2", Atan2},       {"Relu", Relu},
+      {"Relu6", Relu6},       {"LeakyRelu", LeakyRelu},
+      {"Elu", Elu},           {"Softsign", Softsign},
+      {"Softplus", Softplus}, {"IsNan", IsNan}};
+  for (const auto& [op, lower] : kFloats) r.Add(op, lower, {{"T", floats}});
+  const std::pair<const char*, Lowering> kSigned[] = {{"Abs", Abs},
+                                                      {"Neg", Neg},
+                                                      {"Sign", Sign},
+                                                      {"Square", Square},
+                                                      {"SquaredDifference", SquaredDifference},
+                                                      {"ClipByValue", ClipByValue}};
+  for (const auto& [op, lower] : kSigned) r.Add(op, lower, {{"T", signed_numbers}});
+  const std::pair<const char*, Lowering> kNumbers[] = {
+      {"Add", Add},         {"AddV2", Add},
+      {"Sub", Sub},         {"Mul", Mul},
+      {"Maximum", Maximum}, {"Minimum", Minimum},
+      {"Greater", Greater}, {"GreaterEqual", GreaterEqual},
+      {"Less", Less},       {"LessEqual", LessEqual},
+      {"AddN", AddN}};
+  for (const auto& [op, lower] : kNumbers) r.Add(op, lower, {{"T", NumberTypes()}});
+  r.Add("Equal", CheckedCompare<Equal>, {{"T", AllTypes()}});
+  r.Add("NotEqual", CheckedCompare<NotEqual>, {{"T", AllTypes()}});
+  r.Add("LogicalAnd", LogicalAnd);
+  r.Add("LogicalOr", LogicalOr);
+  r.Add("LogicalNot", LogicalNot);
+  r.Add("Select", Select, {{"T", AllTypes()}});
+  r.Add("SelectV2", SelectV2, {{"T", AllTypes()}});
+  r.Add("Cast", Cast, {{"SrcT", AllTypes()}, {"DstT", AllTypes()}}).is_light = true;
+}
+
+}  // namespace tensorfleet::pjrt

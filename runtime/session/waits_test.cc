@@ -1,0 +1,179 @@
+// Who waits for what in a step, and for how long: preparing it, and its instalments.
+
+#include <thread>
+
+#include "runtime/session/testing/one_task.h"
+
+namespace tensorfleet {
+namespace {
+
+// Runs on the thread that starts the step: calls `gate` and passes its input on.
+std::function<void()> gate;
+
+class Gate final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    gate();
+    ctx.SetOutput(0, ctx.input(0));
+    return OkStatus();
+  }
+};
+
+const KernelRegistry& KernelsWithGate() {
+  static const KernelRegistry* const kernels = [] {
+    auto* made = new KernelRegistry;
+    RegisterCoreCpuKernels(*made);
+    made->Add<Gate>("Lgamma", kCpu);
+    return made;
+  }();
+  return *kernels;
+}
+
+Worker::Options WithGate() {
+  Worker::Options options;
+  options.kernels = &KernelsWithGate();
+  return options;
+}
+
+// Keeps the thread that prepares steps busy until it is opened.
+class BusyCompiler {
+ public:
+  explicit BusyCompiler(OneTask* task) {
+    task->compile_pool.Schedule([this] { open_.Wait(); });
+  }
+  ~BusyCompiler() { Open(); }
+  void Open() {
+    if (!open_.HasBeenNotified()) open_.Notify();
+  }
+
+ private:
+  Notification open_;
+};
+
+TEST(PreparingAStep, IsNotWaitedForBeyondTheDeadline) {
+  OneTask task;
+  const auto client = task.Open(ChainOf(1));
+  BusyCompiler busy(&task);
+  const Status status = RunStep(*client, {"n0:0"}, /*feed_x=*/true, /*timeout_ms=*/1);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDeadlineExceeded) << status;
+}
+
+TEST(PreparingAStep, IsNotWaitedForWhenTheCallerHasGone) {
+  OneTask task;
+  const auto opened = task.Open(ChainOf(1));
+  CancellationManager gone;
+  MasterClient client(&task.master(), &gone, {});
+  ASSERT_EQ(client.Extend(ChainOf(1)), OkStatus());
+  BusyCompiler busy(&task);
+  Status status;
+  std::thread step([&] { status = RunStep(client, {"n0:0"}); });
+  gone.StartCancel(Cancelled("the client hung up"));
+  step.join();
+  EXPECT_EQ(status, Cancelled("the client hung up"));
+}
+
+TEST(PreparingAStep, IsNotWaitedForWhenTheSessionIsClosed) {
+  OneTask task;
+  const auto client = task.Open(ChainOf(1));
+  BusyCompiler busy(&task);
+  Status status;
+  std::thread step([&] { status = RunStep(*client, {"n0:0"}); });
+  while (ServerMetrics().compiled_steps == 0) std::this_thread::yield();
+  EXPECT_EQ(client->Close(), OkStatus());
+  step.join();
+  EXPECT_THAT(status.code(),
+              ::testing::AnyOf(absl::StatusCode::kCancelled, absl::StatusCode::kAborted));
+}
+
+TEST(PreparingAStep, IsGivenUpWhenNobodyWaitsAndBegunAnewWhenItIsAskedForAgain) {
+  OneTask task;
+  const auto client = task.Open(ChainOf(1));
+  const int64_t registered = ServerMetrics().graphs_registered;
+  BusyCompiler busy(&task);
+  EXPECT_FALSE(RunStep(*client, {"n0:0"}, /*feed_x=*/true, /*timeout_ms=*/1).ok());
+  busy.Open();
+  EXPECT_EQ(RunStep(*client, {"n0:0"}), OkStatus());
+  EXPECT_EQ(ServerMetrics().graphs_registered, registered + 1);
+}
+
+TEST(PreparingAStep, KeepsNoOtherStepFromRunning) {
+  OneTask task;
+  const auto client = task.Open(ChainOf(2));
+  ASSERT_EQ(RunStep(*client, {"n0:0"}), OkStatus());
+  BusyCompiler busy(&task);
+  Status status;
+  std::thread other([&] { status = RunStep(*client, {"n1:0"}); });
+  EXPECT_EQ(RunStep(*client, {"n0:0"}), OkStatus());
+  busy.Open();
+  other.join();
+  EXPECT_EQ(status, OkStatus());
+}
+
+constexpr char kGatedGraph[] = R"(
+  node { name: "one" op: "Const" attr { key: "dtype" value { type: DT_FLOAT } }
+         attr { key: "value" value { tensor { dtype: DT_FLOAT tensor_shape {} float_val: 1 } } } }
+  node { name: "var" op: "VariableV2" attr { key: "dtype" value { type: DT_FLOAT } }
+         attr { key: "shape" value { shape {} } } }
+  node { name: "init" op: "Assign" input: "var" input: "one"
+         attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "gate" op: "Lgamma" input: "init" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "x" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "y" op: "Placeholder" attr { key: "dtype" value { type: DT_FLOAT } } }
+  node { name: "minus_x" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
+  node { name: "minus_y" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })";
+
+TEST(PartialRuns, TwoInstalmentsAtOnceStartTheRunOnce) {
+  OneTask task({}, WithGate());
+  auto open = std::make_shared<tensorflow::CreateSessionRequest>();
+  *open->mutable_graph_def() = GraphOf(kGatedGraph);
+  std::string session;
+  Notification opened;
+  task.master().CreateSession({}, open, [&](const auto& response) {
+    EXPECT_EQ(response.status(), OkStatus());
+    session = response->session_handle();
+    opened.Notify();
+  });
+  opened.Wait();
+  tensorflow::PartialRunSetupRequest setup;
+  setup.set_session_handle(session);
+  for (const char* feed : {"x:0", "y:0"}) setup.add_feed(feed);
+  for (const char* fetch : {"minus_x:0", "minus_y:0", "gate:0"}) setup.add_fetch(fetch);
+  struct Instalment {
+    RunStepArgs args;
+    RunStepResult result;
+    Status status;
+    Notification over;
+  } first, second;
+  first.args.session_handle = second.args.session_handle = session;
+  Notification set_up;
+  task.master().PartialRunSetup({}, setup, [&](const StatusOr<std::string>& handle) {
+    EXPECT_EQ(handle.status(), OkStatus());
+    first.args.partial_run_handle = second.args.partial_run_handle = handle.value_or("");
+    set_up.Notify();
+  });
+  set_up.Wait();
+  first.args.feeds = {{"x:0", Tensor::Scalar(1.0f)}};
+  first.args.fetches = {"minus_x:0", "gate:0"};
+  second.args.feeds = {{"y:0", Tensor::Scalar(2.0f)}};
+  second.args.fetches = {"minus_y:0"};
+  const auto run = [&](Instalment* one) {
+    task.master().RunStep({}, &one->args, &one->result, [one](Status status) {
+      one->status = std::move(status);
+      one->over.Notify();
+    });
+  };
+  // The second one comes while the first one starts the run.
+  std::atomic<int> starts{0};
+  gate = [&] {
+    if (++starts == 1) run(&second);
+  };
+  run(&first);
+  first.over.Wait();
+  second.over.Wait();
+  EXPECT_EQ(starts, 1);
+  EXPECT_EQ(first.status, OkStatus());
+  EXPECT_EQ(second.status, OkStatus());
+}
+
+}  // namespace
+}  // namespace tensorfleet
