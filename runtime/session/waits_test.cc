@@ -35,19 +35,20 @@ Worker::Options WithGate() {
   return options;
 }
 
-// Keeps the thread that prepares steps busy until it is opened.
+// Keeps the thread that prepares steps busy until it is opened. The thread may wake after this has
+// gone.
 class BusyCompiler {
  public:
   explicit BusyCompiler(OneTask* task) {
-    task->compile_pool.Schedule([this] { open_.Wait(); });
+    task->compile_pool.Schedule([open = open_] { open->Wait(); });
   }
   ~BusyCompiler() { Open(); }
   void Open() {
-    if (!open_.HasBeenNotified()) open_.Notify();
+    if (!open_->HasBeenNotified()) open_->Notify();
   }
 
  private:
-  Notification open_;
+  const std::shared_ptr<Notification> open_ = std::make_shared<Notification>();
 };
 
 TEST(PreparingAStep, IsNotWaitedForBeyondTheDeadline) {
