@@ -176,7 +176,7 @@ class Masters:
 
 def server_flags():
     return ["--session_idle_timeout", str(IDLE_SECONDS), "--master_lease", str(IDLE_SECONDS),
-            "--cached_steps", str(ARGS.cached_steps)]
+            "--cached_graphs", str(ARGS.cached_graphs)]
 
 
 def soak(name, part, count, servers):
@@ -257,11 +257,11 @@ if __name__ == "__main__":
     parser.add_argument("--partial_runs", type=int, help="default 10000")
     parser.add_argument("--sessions", type=int, help="default 10000")
     parser.add_argument("--masters", type=int, help="default 50")
-    parser.add_argument("--cached_steps", type=int, help="prepared steps that each session keeps; default 1000")
+    parser.add_argument("--cached_graphs", type=int, help="graphs that each session keeps prepared; default 1000")
     parser.add_argument("--growth", type=int, default=16, help="MiB that memory may grow by; default 16")
     ARGS = parser.parse_args()
     defaults = {"signatures": (100000, 4000), "callables": (10000, 400), "partial_runs": (10000, 400),
-                "sessions": (10000, 200), "masters": (50, 3), "cached_steps": (1000, 200)}
+                "sessions": (10000, 200), "masters": (50, 3), "cached_graphs": (1000, 200)}
     for option, (full, short) in defaults.items():
         if getattr(ARGS, option) is None:
             setattr(ARGS, option, short if ARGS.short else full)

@@ -177,14 +177,14 @@ class Compilation {
     PlacementOptions placement = placement_;
     placement.calls_are_expanded = true;
     Stage("place", [&] { return Place(placement, &whole); });
-    StepSignature step;
-    step.targets = {"end"};
-    if (whole.FindNode("x") != nullptr) step.feeds = {"x:0"};
+    Signature signature;
+    signature.targets = {"end"};
+    if (whole.FindNode("x") != nullptr) signature.feeds = {"x:0"};
     PruneOptions prune;
     prune.client_device = placement_.client_device;
     PrunedGraph pruned;
     Stage("prune", [&]() -> Status {
-      TFLEET_ASSIGN_OR_RETURN(pruned, PruneForStep(step, prune, whole));
+      TFLEET_ASSIGN_OR_RETURN(pruned, Prune(signature, prune, whole));
       return OkStatus();
     });
     RewriteContext context;

@@ -56,8 +56,8 @@ struct ServerFlags {
   std::string pjrt;
   std::string default_placement = "auto";
   bool ignore_drain = false;
-  int64_t cached_steps = 1000;
-  int64_t cached_step_mib = 256;
+  int64_t cached_graphs = 1000;
+  int64_t cached_graph_mib = 256;
   double session_idle_timeout = 24 * 3600;
   double master_lease = 600;
 };
@@ -104,8 +104,8 @@ Status Serve(const ServerFlags& flags) {
   options.cpu_devices = flags.cpu_devices;
   options.tensor_port = flags.tensor_port;
   options.dump_dir = flags.dump_dir;
-  options.cached_steps = flags.cached_steps;
-  options.cached_step_bytes = flags.cached_step_mib << 20;
+  options.cached_graphs = flags.cached_graphs;
+  options.cached_graph_bytes = flags.cached_graph_mib << 20;
   options.session_idle_timeout = Milliseconds(flags.session_idle_timeout);
   options.master_lease = Milliseconds(flags.master_lease);
   if (!flags.ignore_drain) {
@@ -202,14 +202,15 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
       ->check(CLI::Range(0.0, 86400.0))
       ->capture_default_str();
   command
-      ->add_option("--cached_steps", flags->cached_steps,
-                   "Prepared steps (sets of feeds, fetches and targets) that each session keeps; "
+      ->add_option("--cached_graphs", flags->cached_graphs,
+                   "Graphs, one for each set of feeds, fetches and targets, that each session "
+                   "keeps prepared; "
                    "those used least recently go first, and are prepared anew when they are needed")
       ->check(CLI::Range(1, 1'000'000))
       ->capture_default_str();
   command
-      ->add_option("--cached_step_mib", flags->cached_step_mib,
-                   "About how many MiB the workers may keep for the prepared steps of one session")
+      ->add_option("--cached_graph_mib", flags->cached_graph_mib,
+                   "About how many MiB the workers may keep for the prepared graphs of one session")
       ->check(CLI::Range(1, 1 << 20))
       ->capture_default_str();
   command

@@ -27,7 +27,7 @@ class Drawing {
 
   std::vector<int> Run() {
     const StatusOr<LoopFrames> frames = FindLoopFrames(graph_);
-    // A graph that breaks the rules of loops is refused when a step is compiled, with the reason.
+    // A graph that breaks the rules of loops is refused when a graph is prepared, with the reason.
     if (frames.ok()) {
       JoinLoops(*frames);
       ListMembers();

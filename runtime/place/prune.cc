@@ -15,7 +15,7 @@ struct Tensors {
   std::vector<Endpoint> endpoints;
 };
 
-struct ResolvedStep {
+struct ResolvedSignature {
   Tensors feeds, fetches;
   std::vector<Node*> targets;
 };
@@ -77,13 +77,13 @@ StatusOr<Endpoint> FindFetch(const TensorName& name, const Graph& graph) {
   return Endpoint{node, name.index};
 }
 
-StatusOr<ResolvedStep> Resolve(const StepSignature& step, const Graph& graph) {
-  if (step.fetches.empty() && step.targets.empty()) {
+StatusOr<ResolvedSignature> Resolve(const Signature& signature, const Graph& graph) {
+  if (signature.fetches.empty() && signature.targets.empty()) {
     return InvalidArgument("Must specify at least one target to fetch or execute.");
   }
-  ResolvedStep resolved;
-  TFLEET_ASSIGN_OR_RETURN(resolved.feeds.names, ParseAll(step.feeds));
-  TFLEET_ASSIGN_OR_RETURN(resolved.fetches.names, ParseAll(step.fetches));
+  ResolvedSignature resolved;
+  TFLEET_ASSIGN_OR_RETURN(resolved.feeds.names, ParseAll(signature.feeds));
+  TFLEET_ASSIGN_OR_RETURN(resolved.fetches.names, ParseAll(signature.fetches));
   TFLEET_RETURN_IF_ERROR(CheckFeedsAndFetches(resolved.feeds.names, resolved.fetches.names));
   for (const TensorName& name : resolved.feeds.names) {
     TFLEET_ASSIGN_OR_RETURN(Endpoint endpoint, FindFeed(name, graph));
@@ -94,7 +94,7 @@ StatusOr<ResolvedStep> Resolve(const StepSignature& step, const Graph& graph) {
     resolved.fetches.endpoints.push_back(endpoint);
   }
   std::string missing;
-  for (const std::string& target : step.targets) {
+  for (const std::string& target : signature.targets) {
     Node* node = graph.FindNode(target);
     if (node == nullptr) absl::StrAppend(&missing, target, " ");
     resolved.targets.push_back(node);
@@ -108,18 +108,18 @@ StatusOr<ResolvedStep> Resolve(const StepSignature& step, const Graph& graph) {
 // Copies what is needed into a graph of its own.
 class Pruner {
  public:
-  Pruner(const ResolvedStep& step, const PruneOptions& options, const Graph& graph)
-      : step_(step), options_(options), full_(graph) {}
+  Pruner(const ResolvedSignature& signature, const PruneOptions& options, const Graph& graph)
+      : signature_(signature), options_(options), full_(graph) {}
 
   StatusOr<PrunedGraph> Run() {
     result_.graph = std::make_unique<Graph>(&full_.ops(), full_.library());
     result_.graph->set_versions(full_.versions());
     copies_.resize(full_.num_node_ids(), nullptr);
-    for (size_t i = 0; i < step_.feeds.endpoints.size(); ++i) {
-      const Endpoint& feed = step_.feeds.endpoints[i];
+    for (size_t i = 0; i < signature_.feeds.endpoints.size(); ++i) {
+      const Endpoint& feed = signature_.feeds.endpoints[i];
       feeds_by_node_[feed.node].push_back({feed.index, static_cast<int>(i)});
     }
-    feed_nodes_.resize(step_.feeds.endpoints.size(), nullptr);
+    feed_nodes_.resize(signature_.feeds.endpoints.size(), nullptr);
     CollectNeeded();
     TFLEET_RETURN_IF_ERROR(CopyNeeded());
     TFLEET_RETURN_IF_ERROR(AddFeeds());
@@ -158,8 +158,8 @@ class Pruner {
       seen[node->id()] = true;
       open.push_back(node);
     };
-    for (const Endpoint& fetch : step_.fetches.endpoints) visit(fetch.node);
-    for (Node* target : step_.targets) visit(target);
+    for (const Endpoint& fetch : signature_.fetches.endpoints) visit(fetch.node);
+    for (Node* target : signature_.targets) visit(target);
     while (!open.empty()) {
       Node* node = open.back();
       open.pop_back();
@@ -180,8 +180,8 @@ class Pruner {
   }
 
   Status AddFeeds() {
-    for (size_t i = 0; i < step_.feeds.endpoints.size(); ++i) {
-      const Endpoint& feed = step_.feeds.endpoints[i];
+    for (size_t i = 0; i < signature_.feeds.endpoints.size(); ++i) {
+      const Endpoint& feed = signature_.feeds.endpoints[i];
       const DType type = BaseType(feed.node->output_type(feed.index));
       result_.feed_types.push_back(type);
       const std::string tensor = absl::StrCat(feed.node->name(), "_", feed.index);
@@ -195,7 +195,7 @@ class Pruner {
         def = NewNodeDef(result_.graph->UniqueName(absl::StrCat("_recv_", tensor)), "_Recv",
                          options_.client_device);
         SetAttr(&def, "tensor_type", type);
-        SetRendezvousAttrs(step_.feeds.names[i], &def);
+        SetRendezvousAttrs(signature_.feeds.names[i], &def);
       }
       TFLEET_ASSIGN_OR_RETURN(feed_nodes_[i], AddClientNode(std::move(def)));
     }
@@ -222,8 +222,8 @@ class Pruner {
 
   Status AddFetches() {
     absl::flat_hash_set<std::string> sent;
-    for (size_t i = 0; i < step_.fetches.endpoints.size(); ++i) {
-      const Endpoint& fetch = step_.fetches.endpoints[i];
+    for (size_t i = 0; i < signature_.fetches.endpoints.size(); ++i) {
+      const Endpoint& fetch = signature_.fetches.endpoints[i];
       const DType type = BaseType(fetch.node->output_type(fetch.index));
       result_.fetch_types.push_back(type);
       const std::string tensor = absl::StrCat(fetch.node->name(), "_", fetch.index);
@@ -236,7 +236,7 @@ class Pruner {
         if (!sent.insert(tensor).second) continue;
         def = NewNodeDef(result_.graph->UniqueName(absl::StrCat("_send_", tensor)), "_Send",
                          options_.client_device);
-        SetRendezvousAttrs(step_.fetches.names[i], &def);
+        SetRendezvousAttrs(signature_.fetches.names[i], &def);
       }
       SetAttr(&def, "T", type);
       TFLEET_ASSIGN_OR_RETURN(Node * node, AddClientNode(std::move(def)));
@@ -260,7 +260,7 @@ class Pruner {
     return node;
   }
 
-  const ResolvedStep& step_;
+  const ResolvedSignature& signature_;
   const PruneOptions& options_;
   const Graph& full_;
   PrunedGraph result_;
@@ -272,9 +272,9 @@ class Pruner {
 
 }  // namespace
 
-StatusOr<PrunedGraph> PruneForStep(const StepSignature& step, const PruneOptions& options,
-                                   const Graph& graph) {
-  TFLEET_ASSIGN_OR_RETURN(const ResolvedStep resolved, Resolve(step, graph));
+StatusOr<PrunedGraph> Prune(const Signature& signature, const PruneOptions& options,
+                            const Graph& graph) {
+  TFLEET_ASSIGN_OR_RETURN(const ResolvedSignature resolved, Resolve(signature, graph));
   return Pruner(resolved, options, graph).Run();
 }
 

@@ -1,4 +1,4 @@
-// Cuts a session's graph down to what one step needs. Feeds replace the tensors they name; fetches
+// Cuts a session's graph down to what a run needs. Feeds replace the tensors they name; fetches
 // and targets say what must be computed; everything else goes, so that nothing runs that nobody
 // asked for.
 #pragma once
@@ -13,8 +13,9 @@
 
 namespace tensorfleet {
 
-// What a client names when it runs a step. Tensors as "node:index" ("node" stands for "node:0").
-struct StepSignature {
+// What a client names when it runs a step: its feeds, fetches and targets. Tensors as "node:index"
+// ("node" stands for "node:0").
+struct Signature {
   std::vector<std::string> feeds;
   std::vector<std::string> fetches;
   std::vector<std::string> targets;  // nodes that must run although nobody fetches from them
@@ -39,7 +40,7 @@ struct PruneOptions {
   FeedStyle feed_style = FeedStyle::kCallFrame;
 };
 
-// What one step runs.
+// What a run of the signature runs.
 struct PrunedGraph {
   std::unique_ptr<Graph> graph;
   // Base types of the fed and of the fetched tensors, by position.
@@ -47,14 +48,14 @@ struct PrunedGraph {
   std::vector<DType> fetch_types;
 };
 
-// Copies what `step` needs out of the session's graph, with the devices that nodes have; `graph` is
-// left alone and may be pruned by several threads at once. Costs time in what is kept rather than
-// in the size of `graph`. Feed and fetch nodes have their requested and assigned device set. A fed
-// placeholder's control outputs move to the feed node, so that a fed placeholder never runs.
-// Errors, in the texts that clients know (tf-protocol.md, B.3): InvalidArgument for nothing to do,
-// an endpoint fed twice or fed and fetched, an output index out of range; NotFound for an unknown
-// feed, fetch or target.
-StatusOr<PrunedGraph> PruneForStep(const StepSignature& step, const PruneOptions& options,
-                                   const Graph& graph);
+// Copies what `signature` needs out of the session's graph, with the devices that nodes have;
+// `graph` is left alone and may be pruned by several threads at once. Costs time in what is kept
+// rather than in the size of `graph`. Feed and fetch nodes have their requested and assigned device
+// set. A fed placeholder's control outputs move to the feed node, so that a fed placeholder never
+// runs. Errors, in the texts that clients know (tf-protocol.md, B.3): InvalidArgument for nothing
+// to do, an endpoint fed twice or fed and fetched, an output index out of range; NotFound for an
+// unknown feed, fetch or target.
+StatusOr<PrunedGraph> Prune(const Signature& signature, const PruneOptions& options,
+                            const Graph& graph);
 
 }  // namespace tensorfleet

@@ -11,9 +11,9 @@ using ::testing::HasSubstr;
 using testing_place::Cpu;
 using testing_place::Describe;
 
-class PruneForStepTest : public testing_place::PlaceTest {
+class PruneTest : public testing_place::PlaceTest {
  protected:
-  PruneForStepTest() {
+  PruneTest() {
     Add("p", "Placeholder");
     AddConst("c", 1);
     Add("sum", "Add", {"p", "c"});
@@ -22,20 +22,20 @@ class PruneForStepTest : public testing_place::PlaceTest {
     Add("train", "NoOp", {"^neg"});
   }
 
-  StatusOr<PrunedGraph> Prune(const StepSignature& step) {
+  StatusOr<PrunedGraph> Prune(const Signature& signature) {
     PruneOptions options;
     options.client_device = Cpu("local0");
     options.client_incarnation = 7;
     options.feed_style = style_;
-    return PruneForStep(step, options, *graph_);
+    return tensorfleet::Prune(signature, options, *graph_);
   }
-  std::vector<std::string> Pruned(const StepSignature& step) {
-    StatusOr<PrunedGraph> pruned = Prune(step);
+  std::vector<std::string> Pruned(const Signature& signature) {
+    StatusOr<PrunedGraph> pruned = Prune(signature);
     EXPECT_TRUE(pruned.ok()) << pruned.status();
     return pruned.ok() ? Describe(*pruned->graph) : std::vector<std::string>();
   }
-  void ExpectError(const StepSignature& step, absl::StatusCode code, const std::string& text) {
-    const Status status = Prune(step).status();
+  void ExpectError(const Signature& signature, absl::StatusCode code, const std::string& text) {
+    const Status status = Prune(signature).status();
     EXPECT_EQ(status.code(), code) << status;
     EXPECT_EQ(status.message(), text);
   }
@@ -43,12 +43,12 @@ class PruneForStepTest : public testing_place::PlaceTest {
   FeedStyle style_ = FeedStyle::kCallFrame;
 };
 
-TEST_F(PruneForStepTest, KeepsWhatTheFetchNeeds) {
+TEST_F(PruneTest, KeepsWhatTheFetchNeeds) {
   EXPECT_THAT(Pruned({{}, {"c:0"}, {}}),
               ElementsAre("_retval_c_0_0 = _Retval(c) @ local0", "c = Const()"));
 }
 
-TEST_F(PruneForStepTest, AFeedReplacesTheTensorAndWhatOnlyItNeeds) {
+TEST_F(PruneTest, AFeedReplacesTheTensorAndWhatOnlyItNeeds) {
   EXPECT_THAT(
       Pruned({{"sum:0"}, {"neg:0", "shape"}, {}}),
       ElementsAre("_arg_sum_0_0 = _Arg() @ local0", "_retval_neg_0_0 = _Retval(neg) @ local0",
@@ -56,14 +56,14 @@ TEST_F(PruneForStepTest, AFeedReplacesTheTensorAndWhatOnlyItNeeds) {
                   "shape = Shape(_arg_sum_0_0)"));
 }
 
-TEST_F(PruneForStepTest, SaysTheTypesOfFeedsAndFetches) {
+TEST_F(PruneTest, SaysTheTypesOfFeedsAndFetches) {
   const StatusOr<PrunedGraph> pruned = Prune({{"p:0"}, {"shape:0", "sum:0"}, {}});
   ASSERT_TRUE(pruned.ok()) << pruned.status();
   EXPECT_THAT(pruned->feed_types, ElementsAre(DType::kFloat));
   EXPECT_THAT(pruned->fetch_types, ElementsAre(DType::kInt32, DType::kFloat));
 }
 
-TEST_F(PruneForStepTest, NumbersFeedsAndFetchesByPosition) {
+TEST_F(PruneTest, NumbersFeedsAndFetchesByPosition) {
   const StatusOr<PrunedGraph> pruned = Prune({{"c", "p"}, {"sum", "neg", "sum"}, {}});
   ASSERT_TRUE(pruned.ok()) << pruned.status();
   const Graph& graph = *pruned->graph;
@@ -72,27 +72,27 @@ TEST_F(PruneForStepTest, NumbersFeedsAndFetchesByPosition) {
   EXPECT_NE(graph.FindNode("_retval_sum_0_0"), nullptr);
 }
 
-TEST_F(PruneForStepTest, KeepsTargetsAndTheirControlInputs) {
+TEST_F(PruneTest, KeepsTargetsAndTheirControlInputs) {
   EXPECT_THAT(Pruned({{"p:0"}, {}, {"train"}}),
               ElementsAre("_arg_p_0_0 = _Arg() @ local0", "c = Const()", "neg = Neg(sum)",
                           "sum = Add(_arg_p_0_0, c)", "train = NoOp(^neg)"));
 }
 
-TEST_F(PruneForStepTest, WhatWaitsForAFedPlaceholderWaitsForTheFeed) {
+TEST_F(PruneTest, WhatWaitsForAFedPlaceholderWaitsForTheFeed) {
   Add("after", "NoOp", {"^p", "^c"});
   EXPECT_THAT(Pruned({{"p", "c"}, {}, {"after"}}),
               ElementsAre("_arg_c_0_1 = _Arg() @ local0", "_arg_p_0_0 = _Arg() @ local0",
                           "after = NoOp(^_arg_p_0_0, ^c)", "c = Const()"));
 }
 
-TEST_F(PruneForStepTest, FetchesTheValueOfAVariable) {
+TEST_F(PruneTest, FetchesTheValueOfAVariable) {
   Add("v", "VariableV2");
   const StatusOr<PrunedGraph> pruned = Prune({{}, {"v:0"}, {}});
   ASSERT_TRUE(pruned.ok()) << pruned.status();
   EXPECT_THAT(pruned->fetch_types, ElementsAre(DType::kFloat));
 }
 
-TEST_F(PruneForStepTest, KeepsDevices) {
+TEST_F(PruneTest, KeepsDevices) {
   graph_->FindNode("c")->set_requested_device("/job:ps");
   graph_->FindNode("c")->set_assigned_device(Cpu("ps0"));
   const StatusOr<PrunedGraph> pruned = Prune({{}, {"c:0"}, {}});
@@ -102,7 +102,7 @@ TEST_F(PruneForStepTest, KeepsDevices) {
   EXPECT_EQ(pruned->graph->FindNode("_retval_c_0_0")->assigned_device(), Cpu("local0"));
 }
 
-TEST_F(PruneForStepTest, CanFeedAndFetchByRendezvous) {
+TEST_F(PruneTest, CanFeedAndFetchByRendezvous) {
   style_ = FeedStyle::kRendezvous;
   const StatusOr<PrunedGraph> pruned = Prune({{"p:0"}, {"sum:0", "sum:0"}, {}});
   ASSERT_TRUE(pruned.ok()) << pruned.status();
@@ -117,28 +117,28 @@ TEST_F(PruneForStepTest, CanFeedAndFetchByRendezvous) {
   EXPECT_TRUE(*GetAttr<bool>(recv, "client_terminated"));
 }
 
-TEST_F(PruneForStepTest, LeavesTheSessionsGraphAlone) {
+TEST_F(PruneTest, LeavesTheSessionsGraphAlone) {
   const std::vector<std::string> before = Describe(*graph_);
   ASSERT_TRUE(Prune({{"p:0"}, {"neg:0"}, {"train"}}).ok());
   EXPECT_EQ(Describe(*graph_), before);
 }
 
-TEST_F(PruneForStepTest, RefusesAStepWithNothingToDo) {
+TEST_F(PruneTest, RefusesAStepWithNothingToDo) {
   ExpectError({{"p:0"}, {}, {}}, absl::StatusCode::kInvalidArgument,
               "Must specify at least one target to fetch or execute.");
 }
 
-TEST_F(PruneForStepTest, RefusesToFeedTwice) {
+TEST_F(PruneTest, RefusesToFeedTwice) {
   ExpectError({{"p:0", "p"}, {"sum:0"}, {}}, absl::StatusCode::kInvalidArgument,
               "Endpoint \"p:0\" fed more than once.");
 }
 
-TEST_F(PruneForStepTest, RefusesToFetchWhatIsFed) {
+TEST_F(PruneTest, RefusesToFetchWhatIsFed) {
   ExpectError({{"p:0"}, {"p:0"}, {}}, absl::StatusCode::kInvalidArgument,
               "p:0 is both fed and fetched.");
 }
 
-TEST_F(PruneForStepTest, NamesUnknownFeedsFetchesAndTargets) {
+TEST_F(PruneTest, NamesUnknownFeedsFetchesAndTargets) {
   ExpectError({{"N:0"}, {"sum:0"}, {}}, absl::StatusCode::kNotFound,
               "FeedInputs: unable to find feed output N:0");
   ExpectError({{}, {"N:0"}, {}}, absl::StatusCode::kNotFound, "FetchOutputs node N:0: not found");
@@ -146,7 +146,7 @@ TEST_F(PruneForStepTest, NamesUnknownFeedsFetchesAndTargets) {
               "PruneForTargets: Some target nodes not found: N M ");
 }
 
-TEST_F(PruneForStepTest, RefusesOutputsThatANodeDoesNotHave) {
+TEST_F(PruneTest, RefusesOutputsThatANodeDoesNotHave) {
   ExpectError({{}, {"c:3"}, {}}, absl::StatusCode::kInvalidArgument,
               "FetchOutputs c:3: output index too large, must be < 1");
   ExpectError({{"c:3"}, {"sum:0"}, {}}, absl::StatusCode::kInvalidArgument,
@@ -155,7 +155,7 @@ TEST_F(PruneForStepTest, RefusesOutputsThatANodeDoesNotHave) {
               HasSubstr("which produces no output"));
 }
 
-TEST_F(PruneForStepTest, RefusesNamesThatNameNoTensor) {
+TEST_F(PruneTest, RefusesNamesThatNameNoTensor) {
   for (const char* name : {"^c", "", "c:x", "c:99999999999", "c:-1"}) {
     EXPECT_EQ(Prune({{}, {name}, {}}).status().code(), absl::StatusCode::kInvalidArgument) << name;
     EXPECT_EQ(Prune({{name}, {"sum:0"}, {}}).status().code(), absl::StatusCode::kInvalidArgument)
@@ -163,7 +163,7 @@ TEST_F(PruneForStepTest, RefusesNamesThatNameNoTensor) {
   }
 }
 
-TEST_F(PruneForStepTest, RefusesToFeedAReferenceThatIsWrittenTo) {
+TEST_F(PruneTest, RefusesToFeedAReferenceThatIsWrittenTo) {
   Add("v", "VariableV2");
   Add("set", "Assign", {"v", "c"});
   const Status status = Prune({{"v:0"}, {"set:0"}, {}}).status();

@@ -65,7 +65,7 @@ struct GraphPass {
 // The passes in the order in which they run.
 absl::Span<const GraphPass> GraphPasses();
 
-// Runs all passes on a graph that PruneForStep made and whose other nodes were placed with
+// Runs all passes on a graph that Prune made and whose other nodes were placed with
 // calls_are_expanded. Afterwards every node has a device. Logs what each pass changed (level
 // debug). Errors: those of the passes, with the pass's name; Internal when a pass leaves something
 // that is no graph (CheckGraph), which is our fault.

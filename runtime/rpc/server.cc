@@ -208,7 +208,7 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   master.peers = s.peers.get();
   master.timers = &s.timers;
   master.compile_pool = s.compile_pool.get();
-  master.cached_steps = {options.cached_steps, options.cached_step_bytes};
+  master.cached_graphs = {options.cached_graphs, options.cached_graph_bytes};
   master.session_idle_timeout = options.session_idle_timeout;
   master.peer_answer = options.peer_answer;
   master.default_session_config = options.default_session_config;

@@ -49,9 +49,9 @@ struct ServerOptions {
   // is there, before its connection is given up.
   std::chrono::milliseconds peer_silence{5'000};
   std::chrono::milliseconds peer_answer{10'000};
-  // Prepared steps that each session keeps (StepCache::Limits).
-  int64_t cached_steps = 1000;
-  int64_t cached_step_bytes = int64_t{256} << 20;
+  // Prepared graphs that each session keeps (GraphCache::Limits).
+  int64_t cached_graphs = 1000;
+  int64_t cached_graph_bytes = int64_t{256} << 20;
   // When what its owner has left behind goes: a session whose client asks for nothing
   // (Master::Options), a session here whose master is not heard of (Worker::Options). 0: never.
   std::chrono::milliseconds session_idle_timeout = std::chrono::hours(24);

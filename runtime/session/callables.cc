@@ -1,4 +1,4 @@
-// The part of a master's session that prepares steps by handle (MakeCallable) and runs them.
+// The part of a master's session that prepares graphs by handle (MakeCallable) and runs them.
 
 #include "runtime/session/master_session.h"
 #include "runtime/session/metrics.h"
@@ -19,7 +19,7 @@ void MasterSession::MakeCallable(const CallOptions& call,
       }
     }
   }
-  StepSignature signature;
+  Signature signature;
   signature.feeds.assign(options.feed().begin(), options.feed().end());
   signature.fetches.assign(options.fetch().begin(), options.fetch().end());
   signature.targets.assign(options.target().begin(), options.target().end());
@@ -29,21 +29,21 @@ void MasterSession::MakeCallable(const CallOptions& call,
   }
   auto callable = std::make_shared<Callable>();
   callable->options = options.run_options();
-  callable->step = std::make_shared<CompiledStep>(std::move(signature));
-  (void)callable->step->Join();
-  Compile(callable->step, FeedStyle::kCallFrame, std::move(connections));
-  WaitForStep(WaitArgs(callable->step, call, StepDeadline::In(call.timeout, {})),
-              [self = shared_from_this(), callable, done = std::move(done)](Status prepared) {
-                if (!prepared.ok()) return done(std::move(prepared));
-                int64_t handle = 0;
-                {
-                  MutexLock lock(&self->mu_);
-                  handle = self->next_callable_++;
-                  self->callables_[handle] = callable;
-                }
-                ++ServerMetrics().callables;
-                done(handle);
-              });
+  callable->graph = std::make_shared<PreparedGraph>(std::move(signature));
+  (void)callable->graph->Join();
+  Compile(callable->graph, FeedStyle::kCallFrame, std::move(connections));
+  WaitUntilPrepared(WaitArgs(callable->graph, call, StepDeadline::In(call.timeout, {})),
+                    [self = shared_from_this(), callable, done = std::move(done)](Status prepared) {
+                      if (!prepared.ok()) return done(std::move(prepared));
+                      int64_t handle = 0;
+                      {
+                        MutexLock lock(&self->mu_);
+                        handle = self->next_callable_++;
+                        self->callables_[handle] = callable;
+                      }
+                      ++ServerMetrics().callables;
+                      done(handle);
+                    });
 }
 
 void MasterSession::RunCallable(const CallOptions& call, RunCallableArgs* args,
@@ -70,7 +70,7 @@ void MasterSession::RunCallable(const CallOptions& call, RunCallableArgs* args,
     }
     done(std::move(status));
   };
-  auto run = std::make_shared<StepRun>(shared_from_this(), callable->step, std::move(finish));
+  auto run = std::make_shared<StepRun>(shared_from_this(), callable->graph, std::move(finish));
   *holder = run.get();
   run->feeds = std::move(args->feeds);
   run->Start(

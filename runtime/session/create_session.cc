@@ -227,7 +227,7 @@ MasterSession::Options SessionCreation::SessionOptions() const {
   session.worker = options.worker;
   session.timers = options.timers;
   session.compile_pool = options.compile_pool;
-  session.cached_steps = options.cached_steps;
+  session.cached_graphs = options.cached_graphs;
   session.config = config_;
   session.tasks = tasks_;
   session.name_tasks_in_errors = options.name_tasks_in_errors;

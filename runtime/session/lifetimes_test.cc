@@ -11,9 +11,9 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(CompiledSteps, GoFromTheWorkerWhenTheyAreTooMany) {
+TEST(PreparedGraphs, GoFromTheWorkerWhenTheyAreTooMany) {
   Master::Options options;
-  options.cached_steps.steps = 2;
+  options.cached_graphs.graphs = 2;
   OneTask task(options);
   const auto client = task.Open(ChainOf(5));
   const Kept before = Kept::Now();
@@ -22,16 +22,16 @@ TEST(CompiledSteps, GoFromTheWorkerWhenTheyAreTooMany) {
       EXPECT_EQ(RunStep(*client, {absl::StrCat("n", i, ":0")}), OkStatus());
   }
   Kept expected = before;
-  expected.compiled_steps += 2;
+  expected.prepared_graphs += 2;
   expected.worker_graphs += 2;
   EXPECT_EQ(Kept::Settled(expected), expected);
 }
 
-TEST(CompiledSteps, AFailedOneLeavesNoGraph) {
+TEST(PreparedGraphs, AFailedOneLeavesNoGraph) {
   OneTask task;
   const auto client = task.Open(ChainOf(1));
   Kept expected = Kept::Now();
-  expected.compiled_steps += 1;
+  expected.prepared_graphs += 1;
   EXPECT_FALSE(RunStep(*client, {"none:0"}).ok());
   EXPECT_EQ(Kept::Settled(expected), expected);
 }
@@ -79,7 +79,7 @@ TEST(PartialRuns, ShareOneGraphAndLeaveNothing) {
     EXPECT_EQ(client->Run(args, &result), OkStatus());
   }
   Kept expected = before;
-  expected.compiled_steps += 1;
+  expected.prepared_graphs += 1;
   expected.worker_graphs += 1;
   EXPECT_EQ(Kept::Settled(expected), expected);
 }
@@ -119,7 +119,7 @@ TEST(Sessions, OfClientsThatAreNotHeardOfAreClosed) {
   EXPECT_EQ(RunStep(*vanished, {"n0:0"}).code(), absl::StatusCode::kAborted);
   Kept expected = before;
   expected.sessions += 1;
-  expected.compiled_steps += 1;
+  expected.prepared_graphs += 1;
   expected.worker_sessions += 1;
   expected.worker_graphs += 1;
   EXPECT_EQ(Kept::Settled(expected), expected);

@@ -68,7 +68,7 @@ void Master::PartialRunSetup(const CallOptions& call,
   Status status = session.status();
   if (status.ok()) status = request_ids_.Track(request.request_id(), "PartialRunSetup (Master)");
   if (!status.ok()) return done(std::move(status));
-  StepSignature signature;
+  Signature signature;
   signature.feeds.assign(request.feed().begin(), request.feed().end());
   signature.fetches.assign(request.fetch().begin(), request.fetch().end());
   signature.targets.assign(request.target().begin(), request.target().end());

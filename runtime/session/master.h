@@ -28,8 +28,8 @@ class Master {
     ClusterSpec cluster;       // empty: there is only this process
     Peers* peers = nullptr;
     TimerQueue* timers = nullptr;
-    ThreadPool* compile_pool = nullptr;  // places graphs and prepares steps
-    StepCache::Limits cached_steps;      // of each session
+    ThreadPool* compile_pool = nullptr;  // places and prepares graphs
+    GraphCache::Limits cached_graphs;    // of each session
     // How long a worker may take to say that it is there before it is asked again, on another
     // connection. Needs the timers.
     std::chrono::milliseconds peer_answer{10'000};

@@ -1,5 +1,5 @@
-// How a session prepares a step: cuts it out of the graph on a pool thread, then registers each
-// piece with its worker, all at the same time.
+// How a session prepares a graph for a signature: cuts it out of its own on a pool thread, then
+// registers each piece with its worker, all at the same time.
 
 #include <atomic>
 
@@ -12,39 +12,39 @@
 #include "runtime/session/step_errors.h"
 
 namespace tensorfleet {
-void MasterSession::Compile(std::shared_ptr<CompiledStep> step, FeedStyle style,
+void MasterSession::Compile(std::shared_ptr<PreparedGraph> graph, FeedStyle style,
                             std::vector<std::pair<std::string, std::string>> connections) {
-  options_.compile_pool->Schedule([self = shared_from_this(), step = std::move(step), style,
+  options_.compile_pool->Schedule([self = shared_from_this(), graph = std::move(graph), style,
                                    connections = std::move(connections)] {
     StatusOr<SessionGraph::Cut> cut = Contained([&] {
-      return self->graph_.CutStep(step->signature(), style, connections, *step->cancellation());
+      return self->graph_.CutFor(graph->signature(), style, connections, *graph->cancellation());
     });
     if (cut.ok()) {
-      self->Register(step, *std::move(cut));
+      self->Register(graph, *std::move(cut));
     } else {
-      step->SetReady(cut.status(), {});
+      graph->SetReady(cut.status(), {});
     }
   });
 }
 
-void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::Cut cut) {
+void MasterSession::Register(std::shared_ptr<PreparedGraph> graph, SessionGraph::Cut cut) {
   // Lives until the last worker has answered.
   struct Registration {
     std::shared_ptr<MasterSession> session;
-    std::shared_ptr<CompiledStep> step;
-    CompiledStep::Contents contents;
+    std::shared_ptr<PreparedGraph> graph;
+    PreparedGraph::Contents contents;
     StepErrors errors;
     std::atomic<size_t> pending;
     void OneLess() {
       if (pending.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-      step->SetReady(errors.Merged(), std::move(contents));
+      graph->SetReady(errors.Merged(), std::move(contents));
     }
   };
   auto registration = std::make_shared<Registration>();
   registration->session = shared_from_this();
-  registration->step = std::move(step);
+  registration->graph = std::move(graph);
   registration->contents = std::move(cut.contents);
-  std::vector<CompiledStep::Part>& parts = registration->contents.parts;
+  std::vector<PreparedGraph::Part>& parts = registration->contents.parts;
   registration->pending = parts.size() + 1;
   const SessionTask* own = nullptr;
   for (const SessionTask& task : options_.tasks) {
@@ -76,18 +76,18 @@ void MasterSession::Register(std::shared_ptr<CompiledStep> step, SessionGraph::C
       parts[i].graph = nullptr;
     }
     CallOptions call;
-    call.cancellation = registration->step->cancellation();
+    call.cancellation = registration->graph->cancellation();
     const bool name_task = options_.name_tasks_in_errors && !parts[i].task->is_local;
     parts[i].task->worker->RegisterGraph(
         call, std::move(args), [registration, i, name_task](StatusOr<std::string> graph_handle) {
           const MasterSession& session = *registration->session;
-          CompiledStep::Part& part = registration->contents.parts[i];
+          PreparedGraph::Part& part = registration->contents.parts[i];
           if (graph_handle.ok()) {
             part.registration = std::make_unique<GraphRegistration>(
                 part.task->worker, session.handle(), *std::move(graph_handle), session.closing_);
           } else {
             Status status = graph_handle.status();
-            if (absl::IsCancelled(status) && registration->step->cancellation()->is_cancelled()) {
+            if (absl::IsCancelled(status) && registration->graph->cancellation()->is_cancelled()) {
               status = MarkDerived(std::move(status));
             }
             registration->errors.Add(

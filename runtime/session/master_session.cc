@@ -21,7 +21,7 @@ void AppendNames(const Names& names, char separator, const NameOf& name_of, std:
   key->push_back('\n');
 }
 
-std::string KeyOf(const StepSignature& s, FeedStyle style) {
+std::string KeyOf(const Signature& s, FeedStyle style) {
   std::string key = style == FeedStyle::kRendezvous ? "partial\n" : "";
   const auto same = [](const std::string& name) -> const std::string& { return name; };
   AppendNames(s.feeds, ',', same, &key);
@@ -41,7 +41,7 @@ std::vector<int> SortedOrder(const std::vector<std::string>& names) {
 }  // namespace
 
 MasterSession::MasterSession(Options options)
-    : options_(std::move(options)), graph_(options_.graph), steps_(options_.cached_steps) {
+    : options_(std::move(options)), graph_(options_.graph), prepared_(options_.cached_graphs) {
   ++ServerMetrics().sessions;
 }
 
@@ -98,9 +98,9 @@ std::shared_ptr<const MasterSession::Variant> MasterSession::FindVariant(const R
       args.feeds, ',', [](const NamedTensor& t) -> const std::string& { return t.name; }, &key);
   AppendNames(args.fetches, ',', same, &key);
   AppendNames(args.targets, ',', same, &key);
-  if (std::shared_ptr<const Variant> known = steps_.Find(key)) return known;
+  if (std::shared_ptr<const Variant> known = prepared_.Find(key)) return known;
   auto variant = std::make_shared<Variant>();
-  StepSignature signature;
+  Signature signature;
   std::vector<std::string> feeds;
   for (const NamedTensor& feed : args.feeds) feeds.push_back(feed.name);
   variant->feed_slots.resize(feeds.size());
@@ -116,30 +116,30 @@ std::shared_ptr<const MasterSession::Variant> MasterSession::FindVariant(const R
     variant->fetch_slots[i] = static_cast<int>(signature.fetches.size()) - 1;
   }
   for (const int i : SortedOrder(args.targets)) signature.targets.push_back(args.targets[i]);
-  std::string step_key;
-  variant->step = Prepare(signature, FeedStyle::kCallFrame, &step_key);
-  steps_.AddVariant(step_key, std::move(key), variant);
+  std::string graph_key;
+  variant->graph = Prepare(signature, FeedStyle::kCallFrame, &graph_key);
+  prepared_.AddVariant(graph_key, std::move(key), variant);
   return variant;
 }
 
-std::shared_ptr<CompiledStep> MasterSession::Prepare(const StepSignature& signature,
-                                                     FeedStyle style, std::string* key) {
+std::shared_ptr<PreparedGraph> MasterSession::Prepare(const Signature& signature, FeedStyle style,
+                                                      std::string* key) {
   *key = KeyOf(signature, style);
   bool is_new = false;
-  std::shared_ptr<CompiledStep> step = steps_.FindOrMake(*key, signature, &is_new);
+  std::shared_ptr<PreparedGraph> graph = prepared_.FindOrMake(*key, signature, &is_new);
   if (is_new) {
-    step->WhenReady([self = shared_from_this(), key = *key, raw = step.get()] {
-      self->steps_.Weigh(key, *raw);
+    graph->WhenReady([self = shared_from_this(), key = *key, raw = graph.get()] {
+      self->prepared_.Weigh(key, *raw);
     });
-    Compile(step, style, {});
+    Compile(graph, style, {});
   }
-  return step;
+  return graph;
 }
 
-StepWaitArgs MasterSession::WaitArgs(std::shared_ptr<CompiledStep> step, const CallOptions& call,
-                                     const StepDeadline& deadline) {
-  return {std::move(step), call.cancellation,       closing_,
-          options_.timers, options_.worker->pool(), deadline};
+PrepareWaitArgs MasterSession::WaitArgs(std::shared_ptr<PreparedGraph> graph,
+                                        const CallOptions& call, const StepDeadline& deadline) {
+  return {std::move(graph), call.cancellation,       closing_,
+          options_.timers,  options_.worker->pool(), deadline};
 }
 
 void MasterSession::RunStep(const CallOptions& call, RunStepArgs* args, RunStepResult* result,
@@ -174,7 +174,7 @@ void MasterSession::RunStep(const CallOptions& call, RunStepArgs* args, RunStepR
       }
       done(std::move(status));
     };
-    auto step_run = std::make_shared<StepRun>(std::move(self), variant->step, std::move(finish));
+    auto step_run = std::make_shared<StepRun>(std::move(self), variant->graph, std::move(finish));
     *holder = step_run.get();
     step_run->feeds.resize(args->feeds.size());
     for (size_t i = 0; i < args->feeds.size(); ++i) {
@@ -182,10 +182,10 @@ void MasterSession::RunStep(const CallOptions& call, RunStepArgs* args, RunStepR
     }
     step_run->Start(call, args->options, deadline);
   };
-  if (variant->step->is_ready()) {
-    run(variant->step->status());
+  if (variant->graph->is_ready()) {
+    run(variant->graph->status());
   } else {
-    WaitForStep(WaitArgs(variant->step, call, deadline), std::move(run));
+    WaitUntilPrepared(WaitArgs(variant->graph, call, deadline), std::move(run));
   }
 }
 
@@ -205,7 +205,7 @@ void MasterSession::Close(Done done) {
 
 void MasterSession::DeleteWorkerSessions(Done done) {
   DropPartialSteps();
-  steps_.Clear();
+  prepared_.Clear();
   auto pending = std::make_shared<std::atomic<size_t>>(options_.tasks.size() + 1);
   const auto one_less = [self = shared_from_this(), pending, done = std::move(done)](Status) {
     // Errors do not count: a worker that is gone has no session either.

@@ -1,4 +1,4 @@
-// One session of a client at a master: its graph, the steps prepared from it, and the workers that
+// One session of a client at a master: its graph, what was prepared from it, and the workers that
 // run them. Thread-safe; calls are asynchronous like those of WorkerInterface.
 #pragma once
 
@@ -10,12 +10,12 @@
 #include "absl/container/flat_hash_map.h"
 #include "runtime/base/mutex.h"
 #include "runtime/base/timer_queue.h"
-#include "runtime/session/compiled_step.h"
+#include "runtime/session/graph_cache.h"
 #include "runtime/session/idle_clock.h"
 #include "runtime/session/master_types.h"
+#include "runtime/session/prepare_wait.h"
+#include "runtime/session/prepared_graph.h"
 #include "runtime/session/session_graph.h"
-#include "runtime/session/step_cache.h"
-#include "runtime/session/step_wait.h"
 #include "runtime/session/worker.h"
 
 namespace tensorfleet {
@@ -33,8 +33,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
     std::string handle;
     Worker* worker = nullptr;  // of this process
     TimerQueue* timers = nullptr;
-    ThreadPool* compile_pool = nullptr;  // where steps are prepared; must outlive the session
-    StepCache::Limits cached_steps;
+    ThreadPool* compile_pool = nullptr;  // where graphs are prepared; must outlive the session
+    GraphCache::Limits cached_graphs;
     tensorflow::ConfigProto config;  // merged with the server's defaults
     std::vector<SessionTask> tasks;  // all that the session uses, this one included
     bool name_tasks_in_errors = true;
@@ -56,8 +56,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
 
   // `args` and `result` live until `done`.
   void RunStep(const CallOptions& call, RunStepArgs* args, RunStepResult* result, Done done);
-  // These two give a handle once the step is prepared. Errors: those of preparing it.
-  void PartialRunSetup(const CallOptions& call, const StepSignature& signature,
+  // These two give a handle once the graph is prepared. Errors: those of preparing it.
+  void PartialRunSetup(const CallOptions& call, const Signature& signature,
                        DoneWith<std::string> done);
   void MakeCallable(const CallOptions& call, const tensorflow::CallableOptions& options,
                     DoneWith<int64_t> done);
@@ -72,33 +72,33 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   friend class StepRun;
   friend struct PartialStep;
   struct Callable {
-    std::shared_ptr<CompiledStep> step;
+    std::shared_ptr<PreparedGraph> graph;
     tensorflow::RunOptions options;
   };
-  using Variant = StepCache::Variant;
+  using Variant = GraphCache::Variant;
 
   // Counts a step that runs. Errors: ClosedError; ResourceExhausted when too many do.
   Status EnterStep() ABSL_LOCKS_EXCLUDED(mu_);
   void LeaveStep() ABSL_LOCKS_EXCLUDED(mu_);
   Status ClosedError() const;
   std::shared_ptr<const Variant> FindVariant(const RunStepArgs& args);
-  // Finds or starts preparing; the lists are sorted. The step is joined.
-  std::shared_ptr<CompiledStep> Prepare(const StepSignature& signature, FeedStyle style,
-                                        std::string* key);
-  StepWaitArgs WaitArgs(std::shared_ptr<CompiledStep> step, const CallOptions& call,
-                        const StepDeadline& deadline);
-  void Compile(std::shared_ptr<CompiledStep> step, FeedStyle style,
+  // Finds or starts preparing; the lists are sorted. The graph is joined.
+  std::shared_ptr<PreparedGraph> Prepare(const Signature& signature, FeedStyle style,
+                                         std::string* key);
+  PrepareWaitArgs WaitArgs(std::shared_ptr<PreparedGraph> graph, const CallOptions& call,
+                           const StepDeadline& deadline);
+  void Compile(std::shared_ptr<PreparedGraph> graph, FeedStyle style,
                std::vector<std::pair<std::string, std::string>> connections);
-  void Register(std::shared_ptr<CompiledStep> step, SessionGraph::Cut cut);
+  void Register(std::shared_ptr<PreparedGraph> graph, SessionGraph::Cut cut);
   void RunPartial(const CallOptions& call, RunStepArgs* args, RunStepResult* result, Done done);
-  StatusOr<std::string> BeginPartial(std::shared_ptr<CompiledStep> step);
+  StatusOr<std::string> BeginPartial(std::shared_ptr<PreparedGraph> graph);
   void DropPartialSteps();
   void DeleteWorkerSessions(Done done);
 
   const Options options_;
   IdleClock requests_;
   SessionGraph graph_;
-  StepCache steps_;
+  GraphCache prepared_;
   const std::shared_ptr<CancellationManager> closing_ = std::make_shared<CancellationManager>();
 
   Mutex extend_mu_;

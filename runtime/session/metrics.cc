@@ -128,10 +128,10 @@ std::string RenderMetrics() {
         "Memory of the process from which on large requests are refused.",
         static_cast<int64_t>(std::min<size_t>(MemoryLimit(), std::numeric_limits<int64_t>::max())));
   gauge("tensorfleet_sessions", "Sessions of clients that are open.", m.sessions);
-  gauge("tensorfleet_compiled_steps", "Steps that are kept prepared for sessions of clients.",
-        m.compiled_steps);
-  gauge("tensorfleet_compiled_step_bytes", "About what all workers keep for those steps.",
-        m.compiled_step_bytes);
+  gauge("tensorfleet_prepared_graphs", "Graphs that are kept prepared for sessions of clients.",
+        m.prepared_graphs);
+  gauge("tensorfleet_prepared_graph_bytes", "About what all workers keep for those graphs.",
+        m.prepared_graph_bytes);
   gauge("tensorfleet_callables", "Callables that clients have made and not released.", m.callables);
   gauge("tensorfleet_partial_runs", "Partial runs that were set up and have not ended.",
         m.partial_runs);
@@ -152,8 +152,8 @@ std::string RenderMetrics() {
           m.refused_ops);
   counter("tensorfleet_tensors_refused_total",
           "Tensors for which there was no memory, or that were over a limit.", TensorsRefused());
-  counter("tensorfleet_compiled_steps_evicted_total",
-          "Prepared steps that were given up for more recent ones.", m.compiled_steps_evicted);
+  counter("tensorfleet_prepared_graphs_evicted_total",
+          "Prepared graphs that were given up for more recent ones.", m.prepared_graphs_evicted);
   counter("tensorfleet_sessions_expired_total",
           "Sessions of clients that were closed because they were idle for too long.",
           m.sessions_expired);

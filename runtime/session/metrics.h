@@ -34,8 +34,8 @@ struct Metrics {
   std::atomic<int64_t> refused_ops{0};         // graphs with ops that are forbidden here
   // What this master keeps now.
   std::atomic<int64_t> sessions{0};
-  std::atomic<int64_t> compiled_steps{0};
-  std::atomic<int64_t> compiled_step_bytes{0};
+  std::atomic<int64_t> prepared_graphs{0};
+  std::atomic<int64_t> prepared_graph_bytes{0};
   std::atomic<int64_t> callables{0};
   std::atomic<int64_t> partial_runs{0};
   // And this worker.
@@ -44,7 +44,7 @@ struct Metrics {
   std::atomic<int64_t> worker_steps{0};
   std::atomic<int64_t> peer_channels{0};
   // What has ended without being asked to.
-  std::atomic<int64_t> compiled_steps_evicted{0};
+  std::atomic<int64_t> prepared_graphs_evicted{0};
   std::atomic<int64_t> sessions_expired{0};
   std::atomic<int64_t> worker_sessions_expired{0};
   std::atomic<int64_t> graphs_registered{0};

@@ -42,7 +42,7 @@ struct Instalment {
 
 Status PartialStep::Take(const RunStepArgs& args, std::vector<int>* feeds,
                          std::vector<int>* fetches, bool* is_last) {
-  const StepSignature& signature = step->signature();
+  const Signature& signature = graph->signature();
   MutexLock lock(&mu);
   std::vector<bool> new_fed = fed, new_fetched = fetched;
   for (const NamedTensor& feed : args.feeds) {
@@ -51,9 +51,9 @@ Status PartialStep::Take(const RunStepArgs& args, std::vector<int>* feeds,
       return InvalidArgument("The feed ", feed.name, " was not specified in partial_run_setup.");
     }
     if (new_fed[i]) return InvalidArgument("The feed ", feed.name, " has already been fed.");
-    if (feed.tensor.dtype() != step->feed_types()[i]) {
+    if (feed.tensor.dtype() != graph->feed_types()[i]) {
       return Internal("Output 0 of type ", DTypeName(feed.tensor.dtype()),
-                      " does not match declared output type ", DTypeName(step->feed_types()[i]),
+                      " does not match declared output type ", DTypeName(graph->feed_types()[i]),
                       " for the feed ", feed.name);
     }
     new_fed[i] = true;
@@ -65,7 +65,7 @@ Status PartialStep::Take(const RunStepArgs& args, std::vector<int>* feeds,
       return InvalidArgument("The fetch ", fetch, " was not specified in partial_run_setup.");
     }
     if (new_fetched[i]) return InvalidArgument("The fetch ", fetch, " has already been fetched.");
-    for (const int need : step->fetch_needs()[i]) {
+    for (const int need : graph->fetch_needs()[i]) {
       if (!new_fed[need]) {
         return InvalidArgument("Fetch ", fetch,
                                " can't be computed from the feeds that have been fed so far.");
@@ -82,34 +82,34 @@ Status PartialStep::Take(const RunStepArgs& args, std::vector<int>* feeds,
   return OkStatus();
 }
 
-void MasterSession::PartialRunSetup(const CallOptions& call, const StepSignature& signature,
+void MasterSession::PartialRunSetup(const CallOptions& call, const Signature& signature,
                                     DoneWith<std::string> done) {
-  StepSignature sorted = signature;
+  Signature sorted = signature;
   for (auto* names : {&sorted.feeds, &sorted.fetches, &sorted.targets}) {
     std::sort(names->begin(), names->end());
   }
   std::string key;
-  std::shared_ptr<CompiledStep> step = Prepare(sorted, FeedStyle::kRendezvous, &key);
-  auto args = WaitArgs(step, call, StepDeadline::In(call.timeout, {}));
-  WaitForStep(std::move(args), [self = shared_from_this(), step = std::move(step),
-                                done = std::move(done)](Status prepared) {
+  std::shared_ptr<PreparedGraph> graph = Prepare(sorted, FeedStyle::kRendezvous, &key);
+  auto args = WaitArgs(graph, call, StepDeadline::In(call.timeout, {}));
+  WaitUntilPrepared(std::move(args), [self = shared_from_this(), graph = std::move(graph),
+                                      done = std::move(done)](Status prepared) {
     if (prepared.ok()) {
-      done(self->BeginPartial(step));
+      done(self->BeginPartial(graph));
     } else {
       done(std::move(prepared));
     }
   });
 }
 
-StatusOr<std::string> MasterSession::BeginPartial(std::shared_ptr<CompiledStep> step) {
+StatusOr<std::string> MasterSession::BeginPartial(std::shared_ptr<PreparedGraph> graph) {
   auto partial = std::make_shared<PartialStep>();
   partial->step_id = NewStepId();
   {
     MutexLock lock(&partial->mu);
-    partial->fed.resize(step->signature().feeds.size());
-    partial->fetched.resize(step->signature().fetches.size());
+    partial->fed.resize(graph->signature().feeds.size());
+    partial->fetched.resize(graph->signature().fetches.size());
   }
-  partial->step = std::move(step);
+  partial->graph = std::move(graph);
   partial->session_token = closing_->Register(
       [partial, end = closing_.get()] { partial->cancellation.StartCancel(end->status()); });
   if (partial->session_token < 0) return ClosedError();
@@ -167,7 +167,7 @@ void MasterSession::RunPartial(const CallOptions& call, RunStepArgs* args, RunSt
     run->timer = options_.timers->RunAt(
         deadline.at, [partial, deadline] { partial->cancellation.StartCancel(deadline.Error()); });
   }
-  const auto& parts = partial->step->parts();
+  const auto& parts = partial->graph->parts();
   run->calls.resize(parts.size());
   run->pending = parts.size() + 1;
   const auto key_of = [&](const std::string& tensor) {
@@ -221,7 +221,7 @@ void MasterSession::RunPartial(const CallOptions& call, RunStepArgs* args, RunSt
     }
     if (was_last_call) {
       if (p->session_token >= 0) self->closing_->TryDeregister(p->session_token);
-      for (const CompiledStep::Part& part : p->step->parts()) {
+      for (const PreparedGraph::Part& part : p->graph->parts()) {
         part.task->worker->CleanupGraph({}, p->step_id, [](Status) {});
       }
     }
@@ -261,7 +261,7 @@ void MasterSession::DropPartialSteps() {
   ServerMetrics().partial_runs -= static_cast<int64_t>(partial.size());
   for (const auto& [name, step] : partial) {
     step->cancellation.StartCancel(closing_->status());
-    for (const CompiledStep::Part& part : step->step->parts()) {
+    for (const PreparedGraph::Part& part : step->graph->parts()) {
       part.task->worker->CleanupGraph({}, step->step_id, [](Status) {});
     }
   }

@@ -1,4 +1,4 @@
-// A step that a client runs in instalments: which feeds came, which fetches were given, and the
+// A step that comes in instalments: which feeds came, which fetches were given, and the
 // calls to workers that carry them.
 #pragma once
 
@@ -7,13 +7,13 @@
 
 #include "runtime/base/cancellation.h"
 #include "runtime/base/mutex.h"
-#include "runtime/session/compiled_step.h"
 #include "runtime/session/master_types.h"
+#include "runtime/session/prepared_graph.h"
 
 namespace tensorfleet {
 
 struct PartialStep {
-  std::shared_ptr<CompiledStep> step;
+  std::shared_ptr<PreparedGraph> graph;
   int64_t step_id = 0;
   CancellationManager cancellation;
   CancellationManager::Token session_token = -1;

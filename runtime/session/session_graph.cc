@@ -27,7 +27,7 @@ bool BringsFunctions(const tensorflow::GraphDef& def, const Graph& graph) {
 
 // For partial runs: which feeds each fetch needs, by position. The graph's receives from the client
 // are its feeds, its sends to the client its fetches.
-std::vector<std::vector<int>> NeedsOfFetches(const Graph& graph, const StepSignature& signature) {
+std::vector<std::vector<int>> NeedsOfFetches(const Graph& graph, const Signature& signature) {
   absl::flat_hash_map<std::string, int> feed_index;
   for (size_t i = 0; i < signature.feeds.size(); ++i) feed_index[signature.feeds[i]] = i;
   absl::flat_hash_map<std::string, const Node*> sends;
@@ -138,8 +138,8 @@ std::shared_ptr<const Graph> SessionGraph::Present() {
   return graph_;
 }
 
-StatusOr<SessionGraph::Cut> SessionGraph::CutStep(
-    const StepSignature& signature, FeedStyle style,
+StatusOr<SessionGraph::Cut> SessionGraph::CutFor(
+    const Signature& signature, FeedStyle style,
     const std::vector<std::pair<std::string, std::string>>& connections,
     const CancellationManager& cancellation) {
   if (cancellation.is_cancelled()) return cancellation.status();
@@ -159,9 +159,9 @@ StatusOr<SessionGraph::Cut> SessionGraph::CutStep(
       graph = std::move(connected);
     }
     whole_size = graph->num_nodes();
-    TFLEET_ASSIGN_OR_RETURN(pruned, PruneForStep(signature, prune, *graph));
+    TFLEET_ASSIGN_OR_RETURN(pruned, Prune(signature, prune, *graph));
   }
-  LogDebug("Pruned a step's graph", {{"nodes", pruned.graph->num_nodes()}, {"of", whole_size}});
+  LogDebug("Pruned a graph", {{"nodes", pruned.graph->num_nodes()}, {"of", whole_size}});
   Dump(*pruned.graph, "pruned");
   PlacementOptions placement = options_.placement;
   placement.calls_are_expanded = false;

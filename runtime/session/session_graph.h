@@ -1,5 +1,5 @@
-// The graph of a session: grows by extension, is placed as a whole, and is cut into steps.
-// Thread-safe.
+// The graph of a session: grows by extension, is placed as a whole; a piece is cut out of it for
+// each signature. Thread-safe.
 #pragma once
 
 #include <atomic>
@@ -12,8 +12,8 @@
 #include "runtime/base/mutex.h"
 #include "runtime/place/placer.h"
 #include "runtime/place/prune.h"
-#include "runtime/session/compiled_step.h"
 #include "runtime/session/limits.h"
+#include "runtime/session/prepared_graph.h"
 
 namespace tensorfleet {
 
@@ -32,7 +32,7 @@ class SessionGraph {
   explicit SessionGraph(Options options);
 
   // Adds nodes and functions and places the graph; on error nothing is added. One call at a time;
-  // steps are cut from the graph as it was meanwhile.
+  // pieces are cut from the graph as it was meanwhile.
   // Errors: InvalidArgument `... which was created by a previous call to Create or Extend in this
   // session.`, what Limits::CheckGraph, ImportGraphDef and Place say.
   Status Extend(const tensorflow::GraphDef& def);
@@ -41,12 +41,12 @@ class SessionGraph {
   // first of the pair is the task's name. `connections` (from tensor, to tensor) replace edges.
   // Gives up with the reason for `cancellation` when that comes first.
   struct Cut {
-    CompiledStep::Contents contents;
+    PreparedGraph::Contents contents;
     std::vector<std::string> tasks;  // by part
   };
-  StatusOr<Cut> CutStep(const StepSignature& signature, FeedStyle style,
-                        const std::vector<std::pair<std::string, std::string>>& connections,
-                        const CancellationManager& cancellation);
+  StatusOr<Cut> CutFor(const Signature& signature, FeedStyle style,
+                       const std::vector<std::pair<std::string, std::string>>& connections,
+                       const CancellationManager& cancellation);
 
  private:
   std::shared_ptr<const Graph> Present() ABSL_LOCKS_EXCLUDED(mu_);

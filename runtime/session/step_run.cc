@@ -29,21 +29,21 @@ Status WithCancellationCause(Status merged, const CancellationManager& cancellat
   return IsDerived(merged) && !IsDerived(cause) ? cause : merged;
 }
 
-StepRun::StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<CompiledStep> step,
+StepRun::StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<PreparedGraph> graph,
                  MasterSession::Done done)
-    : session_(std::move(session)), step_(std::move(step)), done_(std::move(done)) {}
+    : session_(std::move(session)), graph_(std::move(graph)), done_(std::move(done)) {}
 
 StepRun::~StepRun() = default;
 
 Status StepRun::CheckFeeds() const {
-  const std::vector<DType>& types = step_->feed_types();
+  const std::vector<DType>& types = graph_->feed_types();
   if (feeds.size() != types.size()) {
-    return InvalidArgument("the step takes ", types.size(), " fed tensors, but ", feeds.size(),
+    return InvalidArgument("the graph takes ", types.size(), " fed tensors, but ", feeds.size(),
                            " were given");
   }
   for (size_t i = 0; i < feeds.size(); ++i) {
     if (feeds[i].dtype() == types[i]) continue;
-    const StatusOr<TensorName> name = ParseTensorName(step_->signature().feeds[i]);
+    const StatusOr<TensorName> name = ParseTensorName(graph_->signature().feeds[i]);
     return Internal("Output 0 of type ", DTypeName(feeds[i].dtype()),
                     " does not match declared output type ", DTypeName(types[i]),
                     " for node {{node _recv_", name.ok() ? name->node : "", "_",
@@ -95,12 +95,12 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
     done_(std::move(status));
     return;
   }
-  const std::vector<CompiledStep::Part>& parts = step_->parts();
+  const std::vector<PreparedGraph::Part>& parts = graph_->parts();
   if (Status status = session_->EnterStep(); !status.ok()) {
     done_(std::move(status));
     return;
   }
-  fetches.resize(step_->fetch_types().size());
+  fetches.resize(graph_->fetch_types().size());
   frame_.args = absl::MakeSpan(feeds);
   frame_.results = absl::MakeSpan(fetches);
   step_id_ = NewStepId();
@@ -116,7 +116,7 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
     if (parts[i].task->is_local) {
       args.frame = &frame_;
       // A trace shows transfers as they are without the short cut.
-      if (!is_traced_) args.awaited_keys = &step_->awaited_keys();
+      if (!is_traced_) args.awaited_keys = &graph_->awaited_keys();
     } else {
       args.request_id = static_cast<int64_t>(RandomNonZero64());
       if (!is_traced_) args.recv_keys = parts[i].reply_keys;
@@ -139,13 +139,13 @@ void StepRun::RunPart(size_t i) {
   CallOptions options;
   options.cancellation = &cancellation_;
   options.caller_waits = caller_waits_;
-  step_->parts()[i].task->worker->RunGraph(
+  graph_->parts()[i].task->worker->RunGraph(
       options, &calls_[i].args, &calls_[i].result,
       [self = shared_from_this(), i](Status status) { self->PartDone(i, std::move(status)); });
 }
 
 void StepRun::PartDone(size_t i, Status status) {
-  const SessionTask& task = *step_->parts()[i].task;
+  const SessionTask& task = *graph_->parts()[i].task;
   if (status.ok()) {
     for (NamedTensor& recv : calls_[i].result.recvs) {
       session_->options_.worker->DeliverToStep(step_id_, recv.name, std::move(recv.tensor));
@@ -159,7 +159,7 @@ void StepRun::PartDone(size_t i, Status status) {
     }
     // A failure elsewhere also names what it kept from the client, in the form that clients look
     // nodes up by.
-    const std::vector<std::string>& fetches = step_->signature().fetches;
+    const std::vector<std::string>& fetches = graph_->signature().fetches;
     if (!task.is_local && !fetches.empty()) {
       status = Suffixed(status, absl::StrCat("\n\t [[{{node ",
                                              fetches[0].substr(0, fetches[0].rfind(':')), "}}]]"));
@@ -190,7 +190,7 @@ Status StepRun::CheckFetches() const {
     if (fetches[i].is_valid()) continue;
     Status status = Internal("Failed to fetch outputs for step ", step_id_,
                              ". (Original error message: The tensor returned for ",
-                             step_->signature().fetches[i], " was not valid.)");
+                             graph_->signature().fetches[i], " was not valid.)");
     if (!session_->options_.name_tasks_in_errors) return status;
     return Prefixed(absl::StrCat("From ", session_->options_.worker->task(), ":\n"), status);
   }
@@ -212,7 +212,7 @@ void StepRun::FillMetadata() {
 void StepRun::CleanUp() {
   for (size_t i = 0; i < calls_.size(); ++i) {
     if (calls_[i].result.step_is_over) continue;
-    step_->parts()[i].task->worker->CleanupGraph({}, step_id_, [](Status) {});
+    graph_->parts()[i].task->worker->CleanupGraph({}, step_id_, [](Status) {});
   }
 }
 

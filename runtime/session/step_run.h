@@ -1,4 +1,4 @@
-// One run of a prepared step over all the workers that take part.
+// One run of a prepared graph over all the workers that take part.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace tensorfleet {
 // Kept alive by the calls that are under way.
 class StepRun : public std::enable_shared_from_this<StepRun> {
  public:
-  StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<CompiledStep> step,
+  StepRun(std::shared_ptr<MasterSession> session, std::shared_ptr<PreparedGraph> graph,
           MasterSession::Done done);
   ~StepRun();
 
@@ -26,7 +26,7 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
   void Start(const CallOptions& call, const tensorflow::RunOptions& options,
              const StepDeadline& deadline);
 
-  // By position in the prepared step: to be filled before Start, to be read in `done`.
+  // By position in the signature: to be filled before Start, to be read in `done`.
   std::vector<Tensor> feeds;
   std::vector<Tensor> fetches;
   tensorflow::RunMetadata metadata;
@@ -49,7 +49,7 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
   void FillMetadata();
 
   const std::shared_ptr<MasterSession> session_;
-  const std::shared_ptr<CompiledStep> step_;
+  const std::shared_ptr<PreparedGraph> graph_;
   MasterSession::Done done_;
   int64_t step_id_ = 0;
   int64_t start_nanos_ = 0;

@@ -35,7 +35,7 @@ Worker::Options WithGate() {
   return options;
 }
 
-// Keeps the thread that prepares steps busy until it is opened. The thread may wake after this has
+// Keeps the thread that prepares graphs busy until it is opened. The thread may wake after this has
 // gone.
 class BusyCompiler {
  public:
@@ -79,7 +79,7 @@ TEST(PreparingAStep, IsNotWaitedForWhenTheSessionIsClosed) {
   BusyCompiler busy(&task);
   Status status;
   std::thread step([&] { status = RunStep(*client, {"n0:0"}); });
-  while (ServerMetrics().compiled_steps == 0) std::this_thread::yield();
+  while (ServerMetrics().prepared_graphs == 0) std::this_thread::yield();
   EXPECT_EQ(client->Close(), OkStatus());
   step.join();
   EXPECT_THAT(status.code(),

@@ -48,14 +48,14 @@ inline tensorflow::GraphDef ChainOf(int length, const std::string& device = "") 
 struct Kept {
   static Kept Now() {
     const Metrics& m = ServerMetrics();
-    return {m.sessions,        m.compiled_steps, m.callables,   m.partial_runs,
-            m.worker_sessions, m.worker_graphs,  m.worker_steps};
+    return {m.sessions,        m.prepared_graphs, m.callables,   m.partial_runs,
+            m.worker_sessions, m.worker_graphs,   m.worker_steps};
   }
-  int64_t sessions, compiled_steps, callables, partial_runs, worker_sessions, worker_graphs,
+  int64_t sessions, prepared_graphs, callables, partial_runs, worker_sessions, worker_graphs,
       worker_steps;
   friend bool operator==(const Kept&, const Kept&) = default;
   friend void PrintTo(const Kept& k, std::ostream* out) {
-    *out << k.sessions << " sessions, " << k.compiled_steps << " steps, " << k.callables
+    *out << k.sessions << " sessions, " << k.prepared_graphs << " graphs, " << k.callables
          << " callables, " << k.partial_runs << " partial runs; at the worker " << k.worker_sessions
          << " sessions, " << k.worker_graphs << " graphs, " << k.worker_steps << " steps";
   }

@@ -1,4 +1,4 @@
-#include "runtime/session/step_wait.h"
+#include "runtime/session/prepare_wait.h"
 
 #include <utility>
 
@@ -6,9 +6,9 @@ namespace tensorfleet {
 namespace {
 
 // Kept alive by whatever may end it.
-class StepWait : public std::enable_shared_from_this<StepWait> {
+class PrepareWait : public std::enable_shared_from_this<PrepareWait> {
  public:
-  StepWait(StepWaitArgs args, std::function<void(Status)> then)
+  PrepareWait(PrepareWaitArgs args, std::function<void(Status)> then)
       : args_(std::move(args)), then_(std::move(then)) {}
 
   void Start() {
@@ -19,7 +19,8 @@ class StepWait : public std::enable_shared_from_this<StepWait> {
         self->Over(self->args_.deadline.Error());
       });
     }
-    args_.step->WhenReady([self = shared_from_this()] { self->Over(self->args_.step->status()); });
+    args_.graph->WhenReady(
+        [self = shared_from_this()] { self->Over(self->args_.graph->status()); });
     {
       MutexLock lock(&mu_);
       is_set_up_ = true;
@@ -57,20 +58,20 @@ class StepWait : public std::enable_shared_from_this<StepWait> {
       MutexLock lock(&mu_);
       status = std::move(status_);
     }
-    args_.step->Leave();
+    args_.graph->Leave();
     if (!status.ok()) {
       const std::function<void(Status)> then = std::move(then_);
       then(std::move(status));
       return;
     }
-    // Not here: the thread that prepares steps is not to run them.
+    // Not here: the thread that prepares graphs is not to run them.
     args_.pool->Schedule([self = shared_from_this()] {
       const std::function<void(Status)> then = std::move(self->then_);
       then(OkStatus());
     });
   }
 
-  const StepWaitArgs args_;
+  const PrepareWaitArgs args_;
   std::function<void(Status)> then_;
   CancellationManager::Token caller_token_ = -1, session_token_ = -1;
   TimerQueue::Id timer_ = 0;
@@ -94,12 +95,12 @@ Status StepDeadline::Error() const {
                           " ms");
 }
 
-void WaitForStep(StepWaitArgs args, std::function<void(Status)> then) {
-  if (args.step->is_ready()) {
-    then(args.step->status());
+void WaitUntilPrepared(PrepareWaitArgs args, std::function<void(Status)> then) {
+  if (args.graph->is_ready()) {
+    then(args.graph->status());
     return;
   }
-  std::make_shared<StepWait>(std::move(args), std::move(then))->Start();
+  std::make_shared<PrepareWait>(std::move(args), std::move(then))->Start();
 }
 
 }  // namespace tensorfleet

@@ -1,9 +1,9 @@
-#include "runtime/session/compiled_step.h"
+#include "runtime/session/prepared_graph.h"
 
 namespace tensorfleet {
 
-bool CompiledStep::Join() {
-  // A step that could not be prepared for want of a worker is prepared anew when it is asked for
+bool PreparedGraph::Join() {
+  // A graph that could not be prepared for want of a worker is prepared anew when it is asked for
   // again.
   if (is_ready()) return !absl::IsUnavailable(status_) && !absl::IsCancelled(status_);
   MutexLock lock(&mu_);
@@ -12,17 +12,17 @@ bool CompiledStep::Join() {
   return true;
 }
 
-void CompiledStep::Leave() {
+void PreparedGraph::Leave() {
   if (is_ready()) return;
   {
     MutexLock lock(&mu_);
     if (--waiters_ > 0) return;
     was_given_up_ = true;
   }
-  cancellation_.StartCancel(Cancelled("nobody waits any more for the step to be prepared"));
+  cancellation_.StartCancel(Cancelled("nobody waits any more for the graph to be prepared"));
 }
 
-void CompiledStep::WhenReady(std::function<void()> callback) {
+void PreparedGraph::WhenReady(std::function<void()> callback) {
   if (!is_ready()) {
     MutexLock lock(&mu_);
     if (!is_ready()) {
@@ -33,7 +33,7 @@ void CompiledStep::WhenReady(std::function<void()> callback) {
   callback();
 }
 
-void CompiledStep::SetReady(Status status, Contents contents) {
+void PreparedGraph::SetReady(Status status, Contents contents) {
   status_ = std::move(status);
   if (status_.ok()) {  // otherwise what was registered goes with `contents`
     feed_types_ = std::move(contents.feed_types);

@@ -1,4 +1,4 @@
-// A step that a master has prepared: the session's graph cut down to what the step needs,
+// What a master has prepared for a signature: the session's graph cut down to what it needs,
 // rewritten, partitioned, and registered with the workers that take part. Immutable once ready. Its
 // owners are the session's cache, the callable, and the runs that use it; with the last of them the
 // graphs at the workers go. Thread-safe.
@@ -26,7 +26,7 @@ struct SessionTask {
   std::vector<DeviceAttributes> devices;  // in the session's names
 };
 
-class CompiledStep {
+class PreparedGraph {
  public:
   struct Part {
     const SessionTask* task = nullptr;
@@ -37,16 +37,16 @@ class CompiledStep {
     std::unique_ptr<Graph> graph;  // until it is registered
   };
 
-  explicit CompiledStep(StepSignature signature) : signature_(std::move(signature)) {}
+  explicit PreparedGraph(Signature signature) : signature_(std::move(signature)) {}
 
-  const StepSignature& signature() const { return signature_; }
+  const Signature& signature() const { return signature_; }
   // The next ones only once WhenReady has called back with OK.
   const std::vector<DType>& feed_types() const { return feed_types_; }
   const std::vector<DType>& fetch_types() const { return fetch_types_; }
   const std::vector<Part>& parts() const { return parts_; }
   // All parts' reply_keys.
   const std::vector<std::string>& awaited_keys() const { return awaited_keys_; }
-  // Of a step for partial runs: the positions of the feeds that fetch i needs.
+  // Of a graph for partial runs: the positions of the feeds that fetch i needs.
   const std::vector<std::vector<int>>& fetch_needs() const { return fetch_needs_; }
   // About what all workers together keep for it.
   int64_t bytes() const { return bytes_; }
@@ -55,7 +55,7 @@ class CompiledStep {
   // What the preparation ended with; only when ready.
   const Status& status() const { return status_; }
 
-  // Counts one more that waits for the step. False when it has to be prepared anew: it was given
+  // Counts one more that waits for the graph. False when it has to be prepared anew: it was given
   // up, or it failed for a reason that may be gone by now.
   bool Join();
   // One that has joined does not wait any longer. After the last one the preparation is cancelled.
@@ -71,11 +71,11 @@ class CompiledStep {
     int64_t bytes = 0;
   };
   void SetReady(Status status, Contents contents);
-  // Cancelled when nobody waits for the step any more.
+  // Cancelled when nobody waits for the graph any more.
   CancellationManager* cancellation() { return &cancellation_; }
 
  private:
-  const StepSignature signature_;
+  const Signature signature_;
   std::vector<DType> feed_types_, fetch_types_;
   std::vector<Part> parts_;
   std::vector<std::string> awaited_keys_;

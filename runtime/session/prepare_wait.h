@@ -1,4 +1,4 @@
-// Waiting for a step to be prepared, for as long as the one who asked for it has patience.
+// Waiting for a graph to be prepared, for as long as the one who asked for it has patience.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,7 @@
 
 #include "runtime/base/thread_pool.h"
 #include "runtime/base/timer_queue.h"
-#include "runtime/session/compiled_step.h"
+#include "runtime/session/prepared_graph.h"
 
 namespace tensorfleet {
 
@@ -22,17 +22,17 @@ struct StepDeadline {
   Status Error() const;
 };
 
-struct StepWaitArgs {
-  std::shared_ptr<CompiledStep> step;     // was joined
+struct PrepareWaitArgs {
+  std::shared_ptr<PreparedGraph> graph;   // was joined
   CancellationManager* caller = nullptr;  // may be null
   std::shared_ptr<CancellationManager> session_end;
   TimerQueue* timers = nullptr;  // null: there are no deadlines
-  ThreadPool* pool = nullptr;    // where a step that was waited for goes on
+  ThreadPool* pool = nullptr;    // where the step that waited goes on
   StepDeadline deadline;
 };
 
-// Calls `then` once: when the step is ready, with what its preparation ended with, or earlier with
+// Calls `then` once: when the graph is ready, with what its preparation ended with, or earlier with
 // the reason why nobody waits: the caller or the session has ended, or the deadline has passed.
-void WaitForStep(StepWaitArgs args, std::function<void(Status)> then);
+void WaitUntilPrepared(PrepareWaitArgs args, std::function<void(Status)> then);
 
 }  // namespace tensorfleet

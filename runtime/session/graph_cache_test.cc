@@ -1,4 +1,4 @@
-#include "runtime/session/step_cache.h"
+#include "runtime/session/graph_cache.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,30 +6,30 @@
 namespace tensorfleet {
 namespace {
 
-class StepCacheTest : public ::testing::Test {
+class GraphCacheTest : public ::testing::Test {
  protected:
-  // A step of that size that is ready; false when it was there already.
+  // A graph of that size that is ready; false when it was there already.
   bool Make(const std::string& key, int64_t bytes) {
     bool is_new = false;
-    const auto step = cache_.FindOrMake(key, {}, &is_new);
+    const auto graph = cache_.FindOrMake(key, {}, &is_new);
     if (!is_new) return false;
-    CompiledStep::Contents contents;
+    PreparedGraph::Contents contents;
     contents.bytes = bytes;
-    step->SetReady(OkStatus(), std::move(contents));
-    cache_.Weigh(key, *step);
+    graph->SetReady(OkStatus(), std::move(contents));
+    cache_.Weigh(key, *graph);
     return true;
   }
   void Remember(const std::string& key, const std::string& request) {
     bool is_new = false;
-    auto variant = std::make_shared<StepCache::Variant>();
-    variant->step = cache_.FindOrMake(key, {}, &is_new);
+    auto variant = std::make_shared<GraphCache::Variant>();
+    variant->graph = cache_.FindOrMake(key, {}, &is_new);
     cache_.AddVariant(key, request, std::move(variant));
   }
 
-  StepCache cache_{{/*steps=*/3, /*bytes=*/100}};
+  GraphCache cache_{{/*graphs=*/3, /*bytes=*/100}};
 };
 
-TEST_F(StepCacheTest, DropsTheStepThatWasUsedLeastRecently) {
+TEST_F(GraphCacheTest, DropsTheGraphThatWasUsedLeastRecently) {
   for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(Make(key, 1));
   EXPECT_FALSE(Make("a", 1));
   EXPECT_TRUE(Make("d", 1));  // in the place of b
@@ -38,21 +38,21 @@ TEST_F(StepCacheTest, DropsTheStepThatWasUsedLeastRecently) {
   EXPECT_TRUE(Make("b", 1));
 }
 
-TEST_F(StepCacheTest, DropsStepsThatTogetherAreTooLarge) {
+TEST_F(GraphCacheTest, DropsGraphsThatTogetherAreTooLarge) {
   EXPECT_TRUE(Make("a", 60));
   EXPECT_TRUE(Make("b", 60));
   EXPECT_FALSE(Make("b", 60));
   EXPECT_TRUE(Make("a", 60));
 }
 
-TEST_F(StepCacheTest, KeepsTheLastStepHoweverLargeItIs) {
+TEST_F(GraphCacheTest, KeepsTheLastGraphHoweverLargeItIs) {
   EXPECT_TRUE(Make("a", 1));
   EXPECT_TRUE(Make("large", 1000));
   EXPECT_FALSE(Make("large", 1000));
   EXPECT_TRUE(Make("a", 1));
 }
 
-TEST_F(StepCacheTest, ARequestIsAUseOfItsStepAndGoesWithIt) {
+TEST_F(GraphCacheTest, ARequestIsAUseOfItsGraphAndGoesWithIt) {
   for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(Make(key, 1));
   Remember("a", "A");
   Remember("b", "B");
@@ -63,21 +63,21 @@ TEST_F(StepCacheTest, ARequestIsAUseOfItsStepAndGoesWithIt) {
   EXPECT_EQ(cache_.Find("B"), nullptr);
 }
 
-TEST_F(StepCacheTest, AStepThatLackedAPeerIsMadeAnew) {
+TEST_F(GraphCacheTest, AGraphThatLackedAPeerIsMadeAnew) {
   bool is_new = false;
   cache_.FindOrMake("a", {}, &is_new)->SetReady(Unavailable("no worker"), {});
   (void)cache_.FindOrMake("a", {}, &is_new);
   EXPECT_TRUE(is_new);
 }
 
-TEST_F(StepCacheTest, AStepWithAFaultOfItsOwnIsRemembered) {
+TEST_F(GraphCacheTest, AGraphWithAFaultOfItsOwnIsRemembered) {
   bool is_new = false;
   cache_.FindOrMake("a", {}, &is_new)->SetReady(InvalidArgument("no such node"), {});
   EXPECT_EQ(cache_.FindOrMake("a", {}, &is_new)->status(), InvalidArgument("no such node"));
   EXPECT_FALSE(is_new);
 }
 
-TEST_F(StepCacheTest, AStepThatNobodyWaitsForIsCancelledAndMadeAnew) {
+TEST_F(GraphCacheTest, AGraphThatNobodyWaitsForIsCancelledAndMadeAnew) {
   bool is_new = false;
   const auto first = cache_.FindOrMake("a", {}, &is_new);
   EXPECT_EQ(cache_.FindOrMake("a", {}, &is_new), first);
