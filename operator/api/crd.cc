@@ -2,8 +2,8 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "operator/api/labels.h"
-#include "operator/api/schema.h"
+#include "operator/api/fields/schema.h"
+#include "operator/api/objects/labels.h"
 
 namespace tensorfleet::api {
 namespace {

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 #include <yaml-cpp/yaml.h>
 
-#include "operator/api/index_set.h"
-#include "operator/api/labels.h"
-#include "operator/api/schema.h"
-#include "operator/api/spec_reader.h"
+#include "operator/api/fields/schema.h"
+#include "operator/api/fields/spec_reader.h"
+#include "operator/api/objects/labels.h"
+#include "operator/api/values/index_set.h"
 
 namespace tensorfleet::api {
 namespace {

@@ -1,7 +1,7 @@
 #include <limits>
 
-#include "operator/api/labels.h"
-#include "operator/api/spec_reader.h"
+#include "operator/api/fields/spec_reader.h"
+#include "operator/api/objects/labels.h"
 
 namespace tensorfleet::api {
 namespace {

@@ -1,7 +1,7 @@
 #include "operator/api/tf_config.h"
 
 #include "absl/strings/str_cat.h"
-#include "operator/api/json_fields.h"
+#include "operator/api/fields/json_fields.h"
 
 namespace tensorfleet::api {
 namespace {

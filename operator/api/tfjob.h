@@ -20,7 +20,7 @@
 
 #include "absl/time/time.h"
 #include "operator/api/failure_policy.h"
-#include "operator/api/field_error.h"
+#include "operator/api/fields/field_error.h"
 #include "operator/api/replica_type.h"
 #include "operator/api/tfjob_status.h"
 #include "runtime/base/status.h"

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "operator/api/pod.h"
-#include "operator/api/service.h"
+#include "operator/api/objects/pod.h"
+#include "operator/api/objects/service.h"
 #include "operator/api/validate.h"
 
 namespace tensorfleet::api {

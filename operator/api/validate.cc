@@ -5,9 +5,9 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "operator/api/index_set.h"
-#include "operator/api/json_fields.h"
-#include "operator/api/labels.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/objects/labels.h"
+#include "operator/api/values/index_set.h"
 
 namespace tensorfleet::api {
 namespace {

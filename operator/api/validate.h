@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "operator/api/field_error.h"
+#include "operator/api/fields/field_error.h"
 #include "operator/api/tfjob.h"
 
 namespace tensorfleet::api {

@@ -24,9 +24,9 @@
 
 #include "absl/strings/numbers.h"
 #include "operator/k8s/client.h"
-#include "operator/k8s/http_transport.h"
-#include "operator/k8s/splitter.h"
-#include "operator/k8s/watch_event.h"
+#include "operator/k8s/connect/http_transport.h"
+#include "operator/k8s/watch/splitter.h"
+#include "operator/k8s/watch/watch_event.h"
 #include "runtime/base/mutex.h"
 
 namespace tensorfleet {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operator/api/json_fields.h"
-#include "operator/api/labels.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/objects/labels.h"
 #include "operator/api/tfjob_status.h"
 
 namespace tensorfleet::controller {

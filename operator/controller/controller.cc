@@ -2,7 +2,7 @@
 
 #include <pthread.h>
 
-#include "operator/api/labels.h"
+#include "operator/api/objects/labels.h"
 #include "runtime/base/log.h"
 
 namespace tensorfleet::controller {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operator/api/labels.h"
+#include "operator/api/objects/labels.h"
 
 namespace tensorfleet::controller {
 namespace {

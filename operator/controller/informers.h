@@ -7,13 +7,13 @@
 #include <thread>
 #include <vector>
 
-#include "operator/api/pod.h"
-#include "operator/api/pod_group.h"
-#include "operator/api/service.h"
+#include "operator/api/objects/pod.h"
+#include "operator/api/objects/pod_group.h"
+#include "operator/api/objects/service.h"
 #include "operator/api/tfjob.h"
-#include "operator/k8s/cache.h"
 #include "operator/k8s/client.h"
-#include "operator/k8s/reflector.h"
+#include "operator/k8s/watch/cache.h"
+#include "operator/k8s/watch/reflector.h"
 
 namespace tensorfleet::controller {
 

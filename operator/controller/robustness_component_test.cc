@@ -5,8 +5,8 @@
 #include <thread>
 
 #include "operator/controller/controller_fixture.h"
-#include "operator/k8s/splitter.h"
-#include "operator/k8s/watch_event.h"
+#include "operator/k8s/watch/splitter.h"
+#include "operator/k8s/watch/watch_event.h"
 #include "operator/testing/faulty_transport.h"
 
 namespace tensorfleet::controller {

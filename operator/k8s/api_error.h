@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "operator/k8s/transport.h"
+#include "operator/k8s/connect/transport.h"
 #include "runtime/base/status.h"
 
 namespace tensorfleet::k8s {

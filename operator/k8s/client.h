@@ -6,8 +6,8 @@
 #include <string>
 
 #include "operator/k8s/api_error.h"
+#include "operator/k8s/connect/transport.h"
 #include "operator/k8s/rate_limiter.h"
-#include "operator/k8s/transport.h"
 
 namespace tensorfleet::k8s {
 

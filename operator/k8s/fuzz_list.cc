@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "operator/k8s/splitter.h"
+#include "operator/k8s/watch/splitter.h"
 #include "runtime/base/check.h"
 
 namespace {

@@ -7,9 +7,9 @@
 #include <string>
 
 #include "operator/k8s/api_error.h"
-#include "operator/k8s/field_mask.h"
-#include "operator/k8s/splitter.h"
-#include "operator/k8s/watch_event.h"
+#include "operator/k8s/watch/field_mask.h"
+#include "operator/k8s/watch/splitter.h"
+#include "operator/k8s/watch/watch_event.h"
 #include "runtime/base/check.h"
 
 namespace {

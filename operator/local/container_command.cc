@@ -7,8 +7,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/strip.h"
-#include "operator/api/json_fields.h"
-#include "operator/api/labels.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/objects/labels.h"
 #include "operator/local/progress.h"
 
 namespace tensorfleet::local {

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "operator/api/json_fields.h"
-#include "operator/api/schema.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/fields/schema.h"
 #include "operator/local/volumes.h"
 
 namespace tensorfleet::local {

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "operator/api/field_error.h"
+#include "operator/api/fields/field_error.h"
 
 namespace tensorfleet::local {
 

@@ -6,10 +6,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "operator/api/json_fields.h"
-#include "operator/api/labels.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/objects/labels.h"
 #include "operator/api/validate.h"
-#include "operator/api/yaml.h"
+#include "operator/api/values/yaml.h"
 #include "operator/local/override.h"
 
 namespace tensorfleet::local {

@@ -7,8 +7,8 @@
 
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
-#include "operator/api/json_fields.h"
-#include "operator/api/labels.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/objects/labels.h"
 
 namespace tensorfleet::local {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "operator/api/pod.h"
+#include "operator/api/objects/pod.h"
 #include "operator/local/addresses.h"
 #include "operator/local/console.h"
 #include "operator/local/container_command.h"

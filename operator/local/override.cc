@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
-#include "operator/api/yaml.h"
+#include "operator/api/values/yaml.h"
 
 namespace tensorfleet::local {
 namespace {

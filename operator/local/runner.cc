@@ -12,7 +12,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
 #include "operator/api/conditions.h"
-#include "operator/api/labels.h"
+#include "operator/api/objects/labels.h"
 
 namespace tensorfleet::local {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "operator/api/json_fields.h"
+#include "operator/api/fields/json_fields.h"
 
 namespace tensorfleet::local {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operator/api/field_error.h"
+#include "operator/api/fields/field_error.h"
 #include "operator/api/tfjob.h"
 #include "operator/api/validate.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/validate.h"
-#include "operator/api/yaml.h"
+#include "operator/api/values/yaml.h"
 #include "operator/plan/pipeline.h"
 
 namespace tensorfleet::operator_main {

@@ -5,8 +5,8 @@
 #include <iostream>
 #include <sstream>
 
-#include "operator/api/schema.h"
-#include "operator/k8s/http_transport.h"
+#include "operator/api/fields/schema.h"
+#include "operator/k8s/connect/http_transport.h"
 #include "operator/main/dry_run.h"
 #include "operator/main/flags.h"
 #include "operator/main/operator_process.h"

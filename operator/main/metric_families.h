@@ -10,7 +10,7 @@
 
 #include <string>
 
-#include "operator/api/labels.h"
+#include "operator/api/objects/labels.h"
 #include "operator/main/metrics.h"
 
 namespace tensorfleet::operator_main {

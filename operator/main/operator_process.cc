@@ -8,9 +8,9 @@
 #include <ctime>
 
 #include "absl/strings/ascii.h"
-#include "operator/api/labels.h"
+#include "operator/api/objects/labels.h"
 #include "operator/controller/controller.h"
-#include "operator/k8s/http_transport.h"
+#include "operator/k8s/connect/http_transport.h"
 #include "operator/k8s/leader_lease.h"
 #include "operator/main/certificate_keeper.h"
 #include "operator/main/endpoints.h"

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/match.h"
-#include "operator/api/labels.h"
+#include "operator/api/objects/labels.h"
 #include "operator/k8s/rate_limiter.h"
 
 namespace tensorfleet::operator_main {

@@ -2,8 +2,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "operator/api/json_fields.h"
-#include "operator/api/labels.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/objects/labels.h"
 #include "operator/plan/gang.h"
 
 namespace tensorfleet::plan {

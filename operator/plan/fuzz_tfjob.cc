@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "operator/api/pod.h"
+#include "operator/api/objects/pod.h"
 #include "operator/api/validate.h"
 #include "operator/plan/pipeline.h"
 #include "runtime/base/check.h"

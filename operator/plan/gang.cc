@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "absl/strings/match.h"
-#include "operator/api/json_fields.h"
-#include "operator/api/labels.h"
-#include "operator/api/quantity.h"
+#include "operator/api/fields/json_fields.h"
+#include "operator/api/objects/labels.h"
+#include "operator/api/values/quantity.h"
 #include "operator/plan/bodies.h"
 
 namespace tensorfleet::plan {

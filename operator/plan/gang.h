@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "operator/api/pod_group.h"
+#include "operator/api/objects/pod_group.h"
 #include "operator/api/tfjob.h"
 #include "operator/plan/snapshot.h"
 

@@ -1,8 +1,8 @@
 #include "operator/plan/pass.h"
 
 #include "absl/strings/str_cat.h"
-#include "operator/api/labels.h"
-#include "operator/api/timestamp.h"
+#include "operator/api/objects/labels.h"
+#include "operator/api/values/timestamp.h"
 #include "operator/plan/condition_update.h"
 
 namespace tensorfleet::plan {

@@ -1,7 +1,7 @@
 #include "operator/plan/pipeline.h"
 
 #include "operator/plan/status_change.h"
-#include "operator/plan/steps.h"
+#include "operator/plan/steps/steps.h"
 
 namespace tensorfleet::plan {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "operator/api/pod.h"
-#include "operator/api/pod_group.h"
-#include "operator/api/service.h"
+#include "operator/api/objects/pod.h"
+#include "operator/api/objects/pod_group.h"
+#include "operator/api/objects/service.h"
 #include "operator/api/tfjob.h"
 
 namespace tensorfleet::plan {

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "operator/k8s/client.h"
-#include "operator/k8s/http_transport.h"
+#include "operator/k8s/connect/http_transport.h"
 #include "operator/testing/fake_api_server.h"
 
 // For tests of faults that cannot be asked of a real server.

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "operator/k8s/transport.h"
+#include "operator/k8s/connect/transport.h"
 
 namespace tensorfleet::testing {
 

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "operator/api/timestamp.h"
+#include "operator/api/values/timestamp.h"
 #include "operator/testing/builders.h"
 #include "runtime/base/check.h"
 

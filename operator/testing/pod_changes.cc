@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
-#include "operator/api/labels.h"
-#include "operator/api/timestamp.h"
+#include "operator/api/objects/labels.h"
+#include "operator/api/values/timestamp.h"
 #include "operator/testing/builders.h"
 
 namespace tensorfleet::testing {

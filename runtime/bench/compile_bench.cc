@@ -23,7 +23,7 @@
 #include "runtime/graph/attr.h"
 #include "runtime/graph/graph_import.h"
 #include "runtime/place/partition.h"
-#include "runtime/place/placer.h"
+#include "runtime/place/placement/placer.h"
 #include "runtime/place/prune.h"
 #include "runtime/place/rewrite.h"
 #include "runtime/place/testing/place_fixture.h"

@@ -18,7 +18,7 @@
 #include "runtime/pjrt/devices.h"
 #include "runtime/pjrt/placements.h"
 #include "runtime/rpc/server.h"
-#include "runtime/session/master_client.h"
+#include "runtime/session/master/master_client.h"
 
 namespace tensorfleet {
 namespace {

@@ -18,8 +18,8 @@
 #include "runtime/ops/all.h"
 #include "runtime/pjrt/devices.h"
 #include "runtime/pjrt/placements.h"
-#include "runtime/rpc/metrics_server.h"
 #include "runtime/rpc/server.h"
+#include "runtime/rpc/services/metrics_server.h"
 
 namespace tensorfleet::cli {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "proto/server_def.pb.h"
 #include "runtime/base/small_file.h"
-#include "runtime/session/cluster_json.h"
+#include "runtime/session/cluster/cluster_json.h"
 
 namespace tensorfleet::cli {
 namespace {

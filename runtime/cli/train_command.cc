@@ -12,7 +12,7 @@
 #include "runtime/cli/server_config.h"
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
-#include "runtime/rpc/metrics_server.h"
+#include "runtime/rpc/services/metrics_server.h"
 #include "runtime/train/job/cluster_role.h"
 #include "runtime/train/job/task_process.h"
 

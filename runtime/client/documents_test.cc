@@ -1,6 +1,6 @@
 // What TensorFlow's own documents show of distributed programs, as C++ programs: a client's graphs
 // on servers of a cluster. (e2e/cases/tf_client_cases.py has the same in Python; cluster
-// specifications are read and written in runtime/session/cluster_spec_test.cc.)
+// specifications are read and written in runtime/session/cluster/cluster_spec_test.cc.)
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,7 +4,7 @@
 #include "absl/strings/strip.h"
 #include "runtime/client/session_backends.h"
 #include "runtime/graph/graph_import.h"
-#include "runtime/session/master_client.h"
+#include "runtime/session/master/master_client.h"
 
 namespace tensorfleet {
 

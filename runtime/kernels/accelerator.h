@@ -17,7 +17,7 @@ namespace tensorfleet {
 
 // A node with a kernel for the CPU may be placed on an accelerator of any type.
 inline constexpr char kOnAccelerators[] = "on accelerators";
-// There is a lowering: the node may become part of a cluster (place/gather_clusters.h).
+// There is a lowering: the node may become part of a cluster (place/passes/gather_clusters.h).
 inline constexpr char kCompiled[] = "compiled";
 // A cluster of such a node alone is worth a launch.
 inline constexpr char kWorthALaunch[] = "worth a launch";

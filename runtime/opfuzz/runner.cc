@@ -5,7 +5,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/opfuzz/observed_kernels.h"
-#include "runtime/session/master_client.h"
+#include "runtime/session/master/master_client.h"
 #include "runtime/tensor/tensor_proto.h"
 
 namespace tensorfleet::opfuzz {

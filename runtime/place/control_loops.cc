@@ -6,8 +6,8 @@
 
 #include "absl/strings/match.h"
 #include "runtime/graph/attr.h"
+#include "runtime/place/analysis/loop_frames.h"
 #include "runtime/place/graph_edit.h"
-#include "runtime/place/loop_frames.h"
 #include "runtime/tensor/tensor.h"
 
 namespace tensorfleet {

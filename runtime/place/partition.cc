@@ -10,9 +10,9 @@
 #include "runtime/graph/attr.h"
 #include "runtime/graph/function_library.h"
 #include "runtime/place/control_loops.h"
-#include "runtime/place/function_calls.h"
+#include "runtime/place/expand/function_calls.h"
 #include "runtime/place/graph_edit.h"
-#include "runtime/place/late_reads.h"
+#include "runtime/place/passes/late_reads.h"
 #include "runtime/tensor/tensor.h"
 
 namespace tensorfleet {

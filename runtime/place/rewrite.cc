@@ -5,12 +5,12 @@
 
 #include "proto/config.pb.h"
 #include "runtime/base/log.h"
-#include "runtime/place/aliased_reads.h"
-#include "runtime/place/expand_calls.h"
-#include "runtime/place/fold_constants.h"
-#include "runtime/place/gather_clusters.h"
-#include "runtime/place/tidy.h"
-#include "runtime/place/unused_values.h"
+#include "runtime/place/expand/expand_calls.h"
+#include "runtime/place/passes/aliased_reads.h"
+#include "runtime/place/passes/fold_constants.h"
+#include "runtime/place/passes/gather_clusters.h"
+#include "runtime/place/passes/tidy.h"
+#include "runtime/place/passes/unused_values.h"
 
 namespace tensorfleet {
 namespace {

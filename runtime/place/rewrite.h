@@ -14,7 +14,7 @@
 #include "runtime/device/device.h"
 #include "runtime/graph/graph.h"
 #include "runtime/kernels/kernel_registry.h"
-#include "runtime/place/placer.h"
+#include "runtime/place/placement/placer.h"
 
 namespace tensorflow {
 class GraphOptions;

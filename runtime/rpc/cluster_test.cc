@@ -16,7 +16,7 @@
 #include "runtime/kernels/queue_levels.h"
 #include "runtime/ops/all.h"
 #include "runtime/rpc/server.h"
-#include "runtime/rpc/status_wire.h"
+#include "runtime/rpc/wire/status_wire.h"
 #include "runtime/tensor/tensor_proto.h"
 
 namespace tensorfleet::rpc {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "proto/config.pb.h"
-#include "runtime/place/placer.h"
-#include "runtime/session/cluster_spec.h"
+#include "runtime/place/placement/placer.h"
+#include "runtime/session/cluster/cluster_spec.h"
 #include "runtime/session/limits.h"
 
 namespace tensorfleet {

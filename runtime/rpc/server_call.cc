@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "runtime/base/log.h"
-#include "runtime/rpc/status_wire.h"
-#include "runtime/rpc/wire_reader.h"
+#include "runtime/rpc/wire/status_wire.h"
+#include "runtime/rpc/wire/wire_reader.h"
 #include "runtime/session/metrics.h"
 
 namespace tensorfleet::rpc {

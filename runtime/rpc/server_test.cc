@@ -16,12 +16,12 @@
 #include "runtime/kernels/cpu/core.h"
 #include "runtime/kernels/rendezvous.h"
 #include "runtime/ops/all.h"
-#include "runtime/rpc/channels.h"
-#include "runtime/rpc/client_call.h"
+#include "runtime/rpc/peers/channels.h"
+#include "runtime/rpc/peers/client_call.h"
 #include "runtime/rpc/poll_set.h"
 #include "runtime/rpc/server_call.h"
-#include "runtime/rpc/wire_reader.h"
-#include "runtime/session/master_client.h"
+#include "runtime/rpc/wire/wire_reader.h"
+#include "runtime/session/master/master_client.h"
 #include "runtime/session/metrics.h"
 
 namespace tensorfleet::rpc {

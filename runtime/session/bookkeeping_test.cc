@@ -6,10 +6,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/session/request_ids.h"
-#include "runtime/session/step_errors.h"
-#include "runtime/session/step_table.h"
+#include "runtime/session/master/step_errors.h"
 #include "runtime/session/testing/stub_worker.h"
+#include "runtime/session/worker/request_ids.h"
+#include "runtime/session/worker/step_table.h"
 
 namespace tensorfleet {
 namespace {

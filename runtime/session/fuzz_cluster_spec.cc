@@ -3,7 +3,7 @@
 
 #include "absl/strings/string_view.h"
 #include "runtime/base/check.h"
-#include "runtime/session/cluster_spec.h"
+#include "runtime/session/cluster/cluster_spec.h"
 
 namespace {
 

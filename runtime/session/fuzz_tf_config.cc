@@ -3,7 +3,7 @@
 
 #include "absl/strings/string_view.h"
 #include "runtime/base/check.h"
-#include "runtime/session/cluster_json.h"
+#include "runtime/session/cluster/cluster_json.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace tensorfleet;

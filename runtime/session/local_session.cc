@@ -5,9 +5,9 @@
 
 #include "runtime/base/thread_pool.h"
 #include "runtime/base/timer_queue.h"
-#include "runtime/session/device_count.h"
-#include "runtime/session/master.h"
-#include "runtime/session/worker.h"
+#include "runtime/session/cluster/device_count.h"
+#include "runtime/session/master/master.h"
+#include "runtime/session/worker/worker.h"
 
 namespace tensorfleet {
 namespace {

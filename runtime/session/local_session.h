@@ -6,7 +6,7 @@
 
 #include "proto/config.pb.h"
 #include "runtime/base/status.h"
-#include "runtime/session/master_client.h"
+#include "runtime/session/master/master_client.h"
 
 namespace tensorfleet {
 

@@ -5,7 +5,7 @@
 #include "runtime/client/gradients/calls.h"
 #include "runtime/client/gradients/shape_math.h"
 #include "runtime/client/ops.h"
-#include "runtime/place/function_calls.h"
+#include "runtime/place/expand/function_calls.h"
 
 namespace tensorfleet {
 namespace {

@@ -7,10 +7,10 @@
 #include "runtime/client/gradients/context.h"
 #include "runtime/client/gradients/families.h"
 #include "runtime/client/ops.h"
-#include "runtime/place/expand_call.h"
-#include "runtime/place/function_calls.h"
+#include "runtime/place/expand/expand_call.h"
+#include "runtime/place/expand/function_calls.h"
+#include "runtime/place/expand/lower_control_flow.h"
 #include "runtime/place/graph_edit.h"
-#include "runtime/place/lower_control_flow.h"
 
 namespace tensorfleet {
 namespace {

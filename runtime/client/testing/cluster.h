@@ -9,7 +9,7 @@
 #include "proto/config.pb.h"
 #include "runtime/client/session.h"
 #include "runtime/rpc/server.h"
-#include "runtime/session/cluster_spec.h"
+#include "runtime/session/cluster/cluster_spec.h"
 
 namespace tensorfleet::testing_client {
 

@@ -11,7 +11,7 @@
 
 #include "runtime/graph/graph.h"
 #include "runtime/kernels/kernel_registry.h"
-#include "runtime/place/placer.h"
+#include "runtime/place/placement/placer.h"
 
 namespace tensorfleet::testing_place {
 

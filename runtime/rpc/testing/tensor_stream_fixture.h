@@ -16,9 +16,9 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/base/timer_queue.h"
 #include "runtime/net/sockets.h"
-#include "runtime/rpc/channels.h"
-#include "runtime/rpc/tensor_stream_client.h"
-#include "runtime/rpc/tensor_stream_server.h"
+#include "runtime/rpc/peers/channels.h"
+#include "runtime/rpc/tensor_stream/tensor_stream_client.h"
+#include "runtime/rpc/tensor_stream/tensor_stream_server.h"
 
 namespace tensorfleet::rpc {
 

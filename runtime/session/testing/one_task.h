@@ -17,10 +17,10 @@
 #include "runtime/base/timer_queue.h"
 #include "runtime/kernels/cpu/core.h"
 #include "runtime/ops/all.h"
-#include "runtime/session/master.h"
-#include "runtime/session/master_client.h"
+#include "runtime/session/master/master.h"
+#include "runtime/session/master/master_client.h"
 #include "runtime/session/metrics.h"
-#include "runtime/session/worker.h"
+#include "runtime/session/worker/worker.h"
 
 namespace tensorfleet {
 

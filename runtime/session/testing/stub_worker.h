@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "runtime/base/check.h"
-#include "runtime/session/worker_interface.h"
+#include "runtime/session/worker/worker_interface.h"
 
 namespace tensorfleet {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "runtime/base/status.h"
-#include "runtime/session/cluster_spec.h"
+#include "runtime/session/cluster/cluster_spec.h"
 
 namespace tensorfleet::train {
 

@@ -12,7 +12,7 @@
 #include "runtime/base/log.h"
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
-#include "runtime/session/cluster_json.h"
+#include "runtime/session/cluster/cluster_json.h"
 
 namespace tensorfleet::train {
 namespace {

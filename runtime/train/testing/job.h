@@ -8,7 +8,7 @@
 
 #include "runtime/base/cancellation.h"
 #include "runtime/base/mutex.h"
-#include "runtime/session/cluster_spec.h"
+#include "runtime/session/cluster/cluster_spec.h"
 #include "runtime/train/job/train_task.h"
 
 namespace tensorfleet::train {
