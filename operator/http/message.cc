@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace tensorfleet::http {
 namespace {
@@ -23,6 +25,37 @@ bool ParseHex(absl::string_view text, uint64_t* value) {
   return true;
 }
 
+int CountHeader(const Headers& headers, absl::string_view name) {
+  return static_cast<int>(std::count_if(headers.begin(), headers.end(),
+                                        [&](const auto& header) { return header.first == name; }));
+}
+
+// The characters of a method or of a header's name.
+bool IsToken(absl::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return absl::ascii_isalnum(c) || absl::StrContains("!#$%&'*+-.^_`|~", c);
+  });
+}
+
+// Errors: InvalidArgument for a line that holds what others may take for its end.
+StatusOr<absl::string_view> CheckedLine(absl::string_view line) {
+  if (absl::StrContains(line, '\r') || absl::StrContains(line, '\0')) {
+    return InvalidArgument("malformed line \"", absl::CHexEscape(line.substr(0, 80)),
+                           "\": it holds a CR or a NUL");
+  }
+  return line;
+}
+
+// What stands before LF, without its CR. Errors: as CheckedLine, and for a line without CR: some
+// take LF alone for the end of a line and some do not.
+StatusOr<absl::string_view> WithoutReturn(absl::string_view line) {
+  if (!absl::ConsumeSuffix(&line, "\r")) {
+    return InvalidArgument("malformed line \"", absl::CHexEscape(line.substr(0, 80)),
+                           "\": it does not end with CR LF");
+  }
+  return CheckedLine(line);
+}
+
 }  // namespace
 
 absl::string_view FindHeader(const Headers& headers, absl::string_view name) {
@@ -35,7 +68,10 @@ absl::string_view FindHeader(const Headers& headers, absl::string_view name) {
 StatusOr<Head> ParseHead(absl::string_view text, MessageKind kind) {
   Head head;
   const std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
-  const absl::string_view first = absl::StripTrailingAsciiWhitespace(lines[0]);
+  const auto line_at = [&](size_t i) -> StatusOr<absl::string_view> {
+    return i + 1 < lines.size() ? WithoutReturn(lines[i]) : CheckedLine(lines[i]);
+  };
+  TFLEET_ASSIGN_OR_RETURN(const absl::string_view first, line_at(0));
   absl::string_view version;
   if (kind == MessageKind::kResponse) {
     version = first.substr(0, first.find(' '));
@@ -46,7 +82,7 @@ StatusOr<Head> ParseHead(absl::string_view text, MessageKind kind) {
     }
   } else {
     const std::vector<absl::string_view> words = absl::StrSplit(first, ' ');
-    if (words.size() != 3 || words[0].empty() || !absl::StartsWith(words[1], "/")) {
+    if (words.size() != 3 || !IsToken(words[0]) || !absl::StartsWith(words[1], "/")) {
       return InvalidArgument("malformed request line \"", first.substr(0, 80), "\"");
     }
     head.method = std::string(words[0]);
@@ -58,14 +94,16 @@ StatusOr<Head> ParseHead(absl::string_view text, MessageKind kind) {
   }
   head.keep_alive = version == "HTTP/1.1";
   for (size_t i = 1; i < lines.size(); ++i) {
-    const absl::string_view line = absl::StripTrailingAsciiWhitespace(lines[i]);
-    if (line.empty()) continue;
+    TFLEET_ASSIGN_OR_RETURN(const absl::string_view line, line_at(i));
     const size_t colon = line.find(':');
-    if (colon == absl::string_view::npos || colon == 0 || absl::ascii_isspace(line[0])) {
+    if (colon == absl::string_view::npos || !IsToken(line.substr(0, colon))) {
       return InvalidArgument("malformed header line \"", line.substr(0, 80), "\"");
     }
     head.headers.emplace_back(absl::AsciiStrToLower(line.substr(0, colon)),
                               std::string(absl::StripAsciiWhitespace(line.substr(colon + 1))));
+  }
+  if (version == "HTTP/1.0" && CountHeader(head.headers, "transfer-encoding") > 0) {
+    return InvalidArgument("HTTP/1.0 knows no Transfer-Encoding");
   }
   const std::string connection = absl::AsciiStrToLower(FindHeader(head.headers, "connection"));
   if (absl::StrContains(connection, "close")) head.keep_alive = false;
@@ -118,13 +156,24 @@ StatusOr<Head> MessageReader::ReadHead(Deadline deadline, bool no_body) {
                   (head.status < 200 || head.status == 204 || head.status == 304))) {
     return head;
   }
-  if (!encoding.empty()) {
+  // Two answers to where a message ends would let its sender hide another one in it, from whoever
+  // reads it the other way.
+  const int encodings = CountHeader(head.headers, "transfer-encoding");
+  const int lengths = CountHeader(head.headers, "content-length");
+  if (encodings > 0 && lengths > 0) {
+    return InvalidArgument(
+        "both Transfer-Encoding and Content-Length: where the body ends is unclear");
+  }
+  if (encodings > 1) return InvalidArgument("Transfer-Encoding comes ", encodings, " times");
+  if (lengths > 1) return InvalidArgument("Content-Length comes ", lengths, " times");
+  if (encodings > 0) {
     if (!absl::EqualsIgnoreCase(encoding, "chunked")) {
       return InvalidArgument("transfer encoding \"", encoding, "\" is not supported");
     }
     framing_ = Framing::kChunkHead;
-  } else if (!length.empty()) {
-    if (!absl::SimpleAtoi(length, &left_))
+  } else if (lengths > 0) {
+    if (!std::all_of(length.begin(), length.end(), absl::ascii_isdigit) ||
+        !absl::SimpleAtoi(length, &left_))
       return InvalidArgument("bad content length \"", length, "\"");
     framing_ = left_ == 0 ? Framing::kNone : Framing::kLength;
   } else if (kind_ == MessageKind::kResponse) {
@@ -138,9 +187,9 @@ StatusOr<std::string> MessageReader::ReadLine(Deadline deadline) {
   while (true) {
     const size_t end = rest().find('\n');
     if (end != absl::string_view::npos) {
-      std::string line(absl::StripTrailingAsciiWhitespace(rest().substr(0, end)));
+      TFLEET_ASSIGN_OR_RETURN(const absl::string_view line, WithoutReturn(rest().substr(0, end)));
       used_ += end + 1;
-      return line;
+      return std::string(line);
     }
     if (rest().size() > kMaxHead)
       return InvalidArgument("chunk head longer than ", kMaxHead, " bytes");
@@ -159,7 +208,7 @@ Status MessageReader::ReadBody(std::string* out, bool* done, Deadline deadline) 
       case Framing::kChunkHead: {
         TFLEET_ASSIGN_OR_RETURN(const std::string line, ReadLine(deadline));
         const absl::string_view size =
-            absl::StripAsciiWhitespace(absl::string_view(line).substr(0, line.find(';')));
+            absl::StripTrailingAsciiWhitespace(absl::string_view(line).substr(0, line.find(';')));
         if (!ParseHex(size, &left_)) return InvalidArgument("malformed chunk size \"", size, "\"");
         framing_ = left_ == 0 ? Framing::kTrailer : Framing::kChunkData;
         break;

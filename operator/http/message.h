@@ -30,7 +30,7 @@ struct Head {
 
 enum class MessageKind { kRequest, kResponse };
 
-// Parses everything up to, not including, the empty line.
+// Parses everything up to, not including, the CR LF in front of the empty line.
 StatusOr<Head> ParseHead(absl::string_view text, MessageKind kind);
 
 class MessageReader {

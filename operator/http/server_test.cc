@@ -70,6 +70,42 @@ TEST(HttpServer, RefusesWhatIsNotHttp) {
   EXPECT_THAT(answer->second, HasSubstr("malformed request line"));
 }
 
+// Whoever stands between a client and this server may read such a message another way, and take
+// what follows for a request of somebody else.
+TEST(HttpServer, RefusesMessagesWhoseEndIsUnclear) {
+  const char* const kHeads[] = {
+      "POST / HTTP/1.1\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Length: 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nContent-Length: 5, 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nContent-Length: +5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nContent-Length:\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nContent-Length : 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nTransfer-Encoding:\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: identity\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nX: a\n\nContent-Length: 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nX: a\rContent-Length: 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\nContent-Length: 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nX: a\r\n Content-Length: 5\r\n\r\nabcde",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n1;\na\r\n0\r\n\r\n",
+      "POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n +1\r\na\r\n0\r\n\r\n",
+  };
+  for (const char* head : kHeads) {
+    auto server = StartEcho();
+    auto stream = ConnectTo(*server);
+    MessageReader reader(stream.get(), MessageKind::kResponse);
+    const auto answer = Exchange(stream.get(), &reader, head);
+    ASSERT_TRUE(answer.ok()) << head << answer.status();
+    EXPECT_EQ(answer->first, 400) << head;
+    // Nothing that comes after is looked at.
+    const auto more = reader.ReadHead(After(std::chrono::seconds(5)));
+    EXPECT_FALSE(more.ok()) << head;
+  }
+}
+
 TEST(HttpServer, RefusesBodiesOverItsLimit) {
   Server::Options options;
   options.max_body_bytes = 10;
