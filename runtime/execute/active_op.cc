@@ -9,6 +9,7 @@
 #include "runtime/base/contain.h"
 #include "runtime/execute/step.h"
 #include "runtime/execute/step_stats.h"
+#include "runtime/kernels/value_readers.h"
 #include "runtime/tensor/memory_account.h"
 
 namespace tensorfleet::execute {
@@ -35,6 +36,16 @@ class Answer {
  private:
   std::atomic<ActiveOp*> op_;
 };
+
+namespace {
+
+void EmptyInputs(const ActiveOp& op) {
+  EdgeValue* const inputs = op.iteration->slots + op.item->input_begin;
+  for (int i = 0; i < op.item->num_inputs; ++i) Empty(inputs[i]);
+  ValueReaders::MayHaveLeft();
+}
+
+}  // namespace
 
 void RecordCost(const NodeItem& item, int64_t nanos) {
   const uint32_t sample = static_cast<uint32_t>(std::clamp<int64_t>(nanos, 0, kUnknownCost - 1));
@@ -119,6 +130,8 @@ bool Step::Execute(ActiveOp* op, bool is_driver) {
     op->start_nanos = timed ? NowNanos() : 0;
     op->status = Contained([&] { return item.kernel->Compute(*op->context); });
     op->end_nanos = timed ? NowNanos() : 0;
+    // Now rather than when the driver has time: it may be the driver that waits for them.
+    EmptyInputs(*op);
     if (timed) RecordCost(item, op->end_nanos - op->start_nanos);
     return true;
   }
@@ -186,7 +199,7 @@ void Step::Completed(ActiveOp* op) {
   }
   Status status = std::move(op->status);
   if (status.ok()) status = CheckOutputs(item, outputs);
-  for (int i = 0; i < item.num_inputs; ++i) Empty(op->iteration->slots[item.input_begin + i]);
+  EmptyInputs(*op);
   if (!status.ok() || failed_) {
     for (EdgeValue& output : outputs) Empty(output);
     FreeActive(op);

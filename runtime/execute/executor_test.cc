@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "runtime/execute/testing/step_fixture.h"
+#include "runtime/kernels/value_readers.h"
 
 namespace tensorfleet {
 namespace {
@@ -64,6 +65,25 @@ TEST_F(ExecutorTest, FlushesDenormalsOnTheCallersThreadToo) {
   EXPECT_THAT(*Run(g), ElementsAre(1));
   volatile float least = std::numeric_limits<float>::min();
   EXPECT_GT(least / 2, 0) << "the caller's own arithmetic is as before";
+}
+
+// Whoever waits for readers of a value hears of nodes that have ended.
+TEST_F(ExecutorTest, TellsThatANodeHasLetGoOfItsInputs) {
+  GraphText g;
+  g.Value("x", 1);
+  g.Add("a", "Neg", {"x"});
+  g.Return(0, "a");
+  auto executor = *Compile(g);
+  int asked = 0;
+  bool is_told = false;
+  std::thread waits([&] {
+    is_told = ValueReaders::Await([&] { return ++asked > 2; }, std::chrono::seconds(30));
+  });
+  while (ValueReaders::waiting() == 0) std::this_thread::yield();
+  while (ValueReaders::waiting() != 0 && Run(*executor, {}, 1).ok()) {
+  }
+  waits.join();
+  EXPECT_TRUE(is_told);
 }
 
 TEST_F(ExecutorTest, NamesTheNodeThatFailed) {

@@ -10,6 +10,7 @@
 #include "runtime/execute/active_op.h"
 #include "runtime/execute/step_stats.h"
 #include "runtime/kernels/rendezvous.h"
+#include "runtime/kernels/value_readers.h"
 #include "runtime/tensor/memory_account.h"
 
 namespace tensorfleet::execute {
@@ -160,6 +161,7 @@ void Step::RunNode(const NodeItem& item, Iteration* iteration) {
     RunTraced(item, context, outputs, &status);
   }
   for (EdgeValue& input : inputs) Empty(input);
+  ValueReaders::MayHaveLeft();
   if (item.Is(kIsPlain) && status.ok() && outputs[0].tensor.dtype() == item.output_type)
       [[likely]] {
     return DeliverPlain(item, iteration, outputs[0].tensor);

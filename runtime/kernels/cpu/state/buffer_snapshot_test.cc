@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "runtime/kernels/testing/op_test.h"
+#include "runtime/kernels/value_readers.h"
 
 namespace tensorfleet {
 namespace {
@@ -160,6 +161,22 @@ TEST_F(UpdateDuringASaveTest, ChangesRowsWhereTheyAre) {
   ASSERT_EQ(Scatter(variable), OkStatus());
   EXPECT_EQ(variable->Read().raw(), place);
   EXPECT_EQ(ReadAll(snapshot), before);
+}
+
+TEST_F(UpdateDuringASaveTest, WaitsForAReaderThatLeaves) {
+  ValueReaders::SetPatienceForTest(std::chrono::seconds(60));
+  const ResourceRef<Variable> variable = MakeVariable();
+  Tensor reader = variable->Read();
+  const void* const place = reader.raw();
+  Status updated;
+  std::thread update([&] { updated = Scatter(variable); });
+  while (ValueReaders::waiting() == 0) std::this_thread::yield();
+  reader = Tensor();
+  ValueReaders::MayHaveLeft();
+  update.join();
+  ValueReaders::SetPatienceForTest({});
+  EXPECT_EQ(updated, OkStatus());
+  EXPECT_EQ(variable->Read().raw(), place);
 }
 
 TEST_F(UpdateDuringASaveTest, CopiesWhenAReaderStays) {

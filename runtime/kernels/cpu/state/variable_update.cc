@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <functional>
-#include <thread>
 
-#include "runtime/base/clock.h"
 #include "runtime/kernels/buffer_snapshot.h"
+#include "runtime/kernels/value_readers.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -17,18 +16,13 @@ bool MayOverwrite(const Tensor& value, const RowIndices& rows, int64_t row_bytes
 
 // A gather holds the table that it reads for some microseconds. To copy a big table because of one
 // would cost far more than waiting for it; nobody can begin to read while the variable is locked.
-// So this waits, at most as long as the copy would take.
+// So this waits until the last one has left, at most as long as the copy would take.
 bool ReadersLeave(const Tensor& value, const RowIndices& rows, int64_t row_bytes) {
   constexpr size_t kBig = 1 << 18;  // less is copied as fast as a reader is waited for
   constexpr double kCopiedPerNano = 4;
   if (value.bytes() < kBig) return false;
   const std::chrono::nanoseconds budget(static_cast<int64_t>(value.bytes() / kCopiedPerNano));
-  const auto deadline = Clock::Real()->NowSteady() + budget;
-  while (Clock::Real()->NowSteady() < deadline) {
-    std::this_thread::sleep_for(std::chrono::microseconds(10));
-    if (MayOverwrite(value, rows, row_bytes)) return true;
-  }
-  return false;
+  return ValueReaders::Await([&] { return MayOverwrite(value, rows, row_bytes); }, budget);
 }
 
 }  // namespace
