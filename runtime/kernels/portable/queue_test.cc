@@ -9,6 +9,7 @@
 
 #include "runtime/base/memory_limit.h"
 #include "runtime/kernels/testing/op_test.h"
+#include "runtime/kernels/testing/waiting.h"
 #include "runtime/tensor/resource_handle.h"
 
 namespace tensorfleet::portable {
@@ -370,15 +371,11 @@ TEST_F(QueueOpsTest, OperationsMustFitTheQueue) {
 
 TEST_F(QueueOpsTest, AWaitingDequeueEndsWithItsStep) {
   const Tensor handle = RunOne(Fifo().Attr("shared_name", "f"), {});
-  std::thread canceller([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    cancellation().StartCancel();
-  });
+  WhenTheNextKernelWaits([&] { cancellation().StartCancel(); });
   const Status status =
       Run(OpNode("QueueDequeueV2").Attr("component_types", absl::Span<const DType>(kFloats)),
           {handle})
           .status();
-  canceller.join();
   EXPECT_EQ(status, Cancelled("Dequeue operation was cancelled"));
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <complex>
 #include <cstring>
+#include <functional>
+#include <utility>
 
 #include <Eigen/Core>
 
@@ -11,10 +13,14 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/graph/shape_context.h"
 #include "runtime/kernels/cpu/all.h"
+#include "runtime/kernels/testing/waiting.h"
 #include "runtime/ops/all.h"
 
 namespace tensorfleet {
 namespace {
+
+// See waiting.h.
+std::function<void()> when_it_waits;
 
 constexpr char kTask[] = "/job:localhost/replica:0/task:0";
 
@@ -98,6 +104,8 @@ bool SameTypeAndShape(const Tensor& got, const Tensor& want) {
 
 }  // namespace
 
+void WhenTheNextKernelWaits(std::function<void()> then) { when_it_waits = std::move(then); }
+
 struct OpTest::Environment {
   ThreadPool pool{"test", 2};
   std::unique_ptr<Device> device = MakeCpuDevice(kTask, &pool);
@@ -160,6 +168,10 @@ Status OpTest::RunInstance(Instance& instance, std::vector<OpInput> inputs, OpOu
       status = std::move(s);
       done.Notify();
     });
+    if (auto then = std::exchange(when_it_waits, nullptr)) {
+      if (done.HasBeenNotified()) return Internal("the kernel was to wait, but has answered");
+      then();
+    }
     TFLEET_CHECK(done.WaitFor(std::chrono::minutes(1)));
   } else {
     status = Contained([&] { return instance.kernel().Compute(ctx); });

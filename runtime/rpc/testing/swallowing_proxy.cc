@@ -6,6 +6,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <vector>
 
 #include "runtime/base/check.h"
@@ -72,6 +73,16 @@ int SwallowingProxy::connections() const {
   return connections_;
 }
 
+bool SwallowingProxy::AwaitAnswers(int64_t count) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  MutexLock lock(&mu_);
+  const int64_t awaited = answers_ + count;
+  while (answers_ < awaited) {
+    if (!answered_.WaitUntil(&mu_, deadline)) return answers_ >= awaited;
+  }
+  return true;
+}
+
 void SwallowingProxy::Accept() {
   const int client = ::accept(listener_, nullptr, nullptr);
   const int server = ::socket(AF_INET, SOCK_STREAM, 0);
@@ -90,7 +101,12 @@ bool SwallowingProxy::Forward(const Pair& pair, int from, int to) {
   char data[1 << 16];
   const ssize_t size = ::recv(from, data, sizeof(data), 0);
   if (size <= 0) return false;
-  return pair.is_swallowed || SendAll(to, data, size);
+  if (pair.is_swallowed) return true;
+  if (to == pair.client) {
+    ++answers_;
+    answered_.NotifyAll();
+  }
+  return SendAll(to, data, size);
 }
 
 void SwallowingProxy::Loop() {

@@ -3,6 +3,7 @@
 // error. For tests only. Thread-safe.
 #pragma once
 
+#include <cstdint>
 #include <list>
 #include <thread>
 
@@ -22,6 +23,9 @@ class SwallowingProxy {
   void SwallowNextConnection();
   // Of all that were made so far.
   int connections() const;
+  // Waits until the target has answered so often: pieces that were passed on to clients since the
+  // call. False when it has not within half a minute.
+  bool AwaitAnswers(int64_t count);
 
  private:
   struct Pair {
@@ -40,6 +44,8 @@ class SwallowingProxy {
   std::list<Pair> pairs_ ABSL_GUARDED_BY(mu_);
   bool swallow_next_ ABSL_GUARDED_BY(mu_) = false;
   int connections_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t answers_ ABSL_GUARDED_BY(mu_) = 0;
+  CondVar answered_;
   std::thread thread_;
 };
 

@@ -8,6 +8,7 @@
 
 #include "runtime/graph/attr.h"
 #include "runtime/io/checkpoint_reader.h"
+#include "runtime/io/testing/await_files.h"
 #include "runtime/io/testing/scratch_dir.h"
 #include "runtime/train/checkpoint/add_saver.h"
 #include "runtime/train/job/graph_nodes.h"
@@ -135,7 +136,7 @@ TEST_P(BackgroundSaveTest, WhatWasBegunInAStepThatFailedIsDeleted) {
   ASSERT_TRUE(StepThatBegins().ok());
   ASSERT_TRUE(save_->has_begun());
   // The bytes go out, whoever is to wait for them.
-  while (Files().empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  ASSERT_TRUE(AwaitFiles(scratch_.path(), [&] { return !Files().empty(); }));
   save_->Abandon();
   EXPECT_FALSE(save_->has_begun());
   save_.reset();

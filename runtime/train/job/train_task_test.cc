@@ -9,6 +9,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/client/testing/cluster.h"
 #include "runtime/io/checkpoint_reader.h"
+#include "runtime/io/testing/await_files.h"
 #include "runtime/io/testing/scratch_dir.h"
 #include "runtime/train/checkpoint/checkpoint_state.h"
 #include "runtime/train/job/model_description.h"
@@ -38,11 +39,7 @@ class TrainTask : public ::testing::Test {
   }
   // Waits for a checkpoint of at least this step.
   bool HasReached(int64_t step) {
-    for (int i = 0; i < 3000; ++i) {
-      if (StepOfCheckpoint(Latest()) >= step) return true;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return false;
+    return AwaitFiles(scratch_.path(), [&] { return StepOfCheckpoint(Latest()) >= step; });
   }
   std::string Saved(const std::string& name) {
     const auto reader = CheckpointReader::Open(FileSystem::Local(), Latest());

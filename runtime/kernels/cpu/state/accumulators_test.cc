@@ -7,6 +7,7 @@
 
 #include "runtime/kernels/cpu/state/accumulator.h"
 #include "runtime/kernels/testing/op_test.h"
+#include "runtime/kernels/testing/waiting.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -109,26 +110,20 @@ TEST_F(AccumulatorTest, AnAppliedGradientIsNotChangedUnderItsOwner) {
 
 TEST_F(AccumulatorTest, ATakeWaitsForEnoughGradients) {
   const Tensor handle = Handle();
-  std::thread worker([&] {
+  WhenTheNextKernelWaits([&] {
     for (int i = 0; i < 3; ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
       EXPECT_EQ(Apply(handle, 0, Tensor::Vector<float>({3, 3})), OkStatus());
     }
   });
   const StatusOr<Tensor> taken = Take(handle, 3);
-  worker.join();
   ASSERT_EQ(taken.status(), OkStatus());
   ExpectClose(*taken, Tensor::Vector<float>({3, 3}));
 }
 
 TEST_F(AccumulatorTest, AWaitingTakeEndsWithItsStep) {
   const Tensor handle = Handle();
-  std::thread canceller([&] {
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    cancellation().StartCancel();
-  });
+  WhenTheNextKernelWaits([&] { cancellation().StartCancel(); });
   EXPECT_EQ(Take(handle, 1).status(), Cancelled("TakeGrad operation was cancelled"));
-  canceller.join();
   EXPECT_EQ(Take(handle, 1).status().code(), absl::StatusCode::kCancelled) << "the step is over";
 }
 
