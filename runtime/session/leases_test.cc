@@ -197,6 +197,20 @@ TEST_F(LeasesTest, AStepIsOfOneSessionOnly) {
   EXPECT_EQ(status, InvalidArgument("step 7 is one of the session 'a', not of 'b'"));
 }
 
+TEST_F(LeasesTest, ASessionOfATaskWithAHostileNameIsRefused) {
+  for (const char* job : {"", "x/replica:0/task:0/device:CPU:1", "a b", "x/task:1"}) {
+    tensorflow::CreateWorkerSessionRequest request;
+    request.set_session_handle("s");
+    auto* server = request.mutable_server_def();
+    server->set_job_name(job);
+    server->mutable_cluster()->add_job()->set_name("local");
+    (*server->mutable_cluster()->mutable_job(0)->mutable_tasks())[0] = "here:1";
+    Status status;
+    task_.worker().CreateWorkerSession({}, request, [&](const Status& s) { status = s; });
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << job << ": " << status;
+  }
+}
+
 TEST_F(LeasesTest, AStepOfADeletedSessionFetchesFromItsOwnPeers) {
   const auto open = [&](const std::string& handle, const std::string& peer) {
     tensorflow::CreateWorkerSessionRequest request;

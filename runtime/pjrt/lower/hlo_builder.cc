@@ -15,6 +15,7 @@ Shape ValidOrThrow(StatusOr<Shape> shape) {
   return *std::move(shape);
 }
 
+// 0 for a type that programs do not have.
 int ElementTypeOf(DType dtype) {
   switch (dtype) {
     case DType::kBool:
@@ -44,13 +45,13 @@ int ElementTypeOf(DType dtype) {
     case DType::kBFloat16:
       return 16;
     default:
-      TFLEET_CHECK(false);
       return 0;
   }
 }
 constexpr int kTuple = 13;
 
 void FillShape(DType dtype, const Shape& shape, hlo::Shape* out) {
+  TFLEET_CHECK(HloBuilder::HasType(dtype));
   out->set_element_type(ElementTypeOf(dtype));
   for (int i = 0; i < shape.rank(); ++i) {
     out->add_dimensions(shape.dim(i));
@@ -216,6 +217,8 @@ Hlo HloBuilder::Parameter(DType dtype, const Shape& shape) {
   *program->add_parameters() = out->shape();
   return Result(*out, dtype, shape);
 }
+
+bool HloBuilder::HasType(DType dtype) { return ElementTypeOf(dtype) != 0; }
 
 StatusOr<Hlo> HloBuilder::Constant(const Tensor& value) {
   hlo::Literal literal;

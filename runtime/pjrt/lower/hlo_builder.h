@@ -41,6 +41,9 @@ class HloBuilder {
   // For the instructions that follow: which node they come from.
   void SetSource(const std::string& op, const std::string& node);
 
+  // Whether programs have values of that type: the functions that make some take no other.
+  static bool HasType(DType dtype);
+
   // The next parameter.
   Hlo Parameter(DType dtype, const Shape& shape);
   int num_parameters() const { return entry_.program_shape().parameters_size(); }

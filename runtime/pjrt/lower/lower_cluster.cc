@@ -70,6 +70,7 @@ class ClusterLowering {
       all_constant &= inputs[i]->constant.is_valid();
     }
     if (all_constant && Fold(node, inputs)) return OkStatus();
+    TFLEET_RETURN_IF_ERROR(CheckTypes(node));
     const LoweringRegistry::Entry* const entry = Lowerings().Find(node.op());
     if (entry == nullptr) return Unimplemented("there is no lowering of ", node.op());
     LoweringContext context(node, &hlo_, &parameter_of_, inputs, variables,
@@ -78,6 +79,17 @@ class ClusterLowering {
     if (absl::IsUnimplemented(status)) FindNeeded(node);
     TFLEET_RETURN_IF_ERROR(status);
     return CheckOutputs(node);
+  }
+
+  // Lowerings take for granted that what they are given has a form in a program.
+  static Status CheckTypes(const Node& node) {
+    for (const auto& types : {node.input_types(), node.output_types()}) {
+      for (const DType type : types) {
+        if (IsState(type) || HloBuilder::HasType(type)) continue;
+        return Unimplemented(node.op(), " of type ", DTypeName(type), " is not compiled");
+      }
+    }
+    return OkStatus();
   }
 
   Status CheckOutputs(const Node& node) const {
@@ -100,6 +112,9 @@ class ClusterLowering {
   }
 
   StatusOr<Value*> ReadReference(VariableState* variable) {
+    if (!HloBuilder::HasType(variable->dtype)) {
+      return Unimplemented("variables of type ", DTypeName(variable->dtype), " are not compiled");
+    }
     if (!variable->value.is_valid()) {
       if (!variable->is_initialized) {
         return FailedPrecondition("Attempting to use uninitialized value ", variable->name);

@@ -21,6 +21,10 @@ StatusOr<DeviceAttributes> DeviceAttributesFromProto(const tensorflow::DeviceAtt
   if (!attributes.parsed.is_full()) {
     return InvalidArgument("'", proto.name(), "' is not the full name of a device");
   }
+  if (proto.device_type() != *attributes.parsed.type) {
+    return InvalidArgument("the device '", proto.name(), "' says that it is of the type '",
+                           proto.device_type(), "'");
+  }
   attributes.name = proto.name();
   attributes.type = proto.device_type();
   attributes.memory_limit = proto.memory_limit();

@@ -59,7 +59,10 @@ StatusOr<std::shared_ptr<WorkerSession>> Worker::MakeSession(
   if (server.cluster().job_size() > 0) {
     TFLEET_ASSIGN_OR_RETURN(session.cluster, ClusterSpec::FromProto(server.cluster()));
     session.task = DeviceName::Task(server.job_name(), server.task_index()).TaskString();
-    TFLEET_RETURN_IF_ERROR(DeviceName::Parse(session.task).status());
+    TFLEET_ASSIGN_OR_RETURN(const DeviceName task, DeviceName::Parse(session.task));
+    if (!(task == DeviceName::Task(server.job_name(), server.task_index()))) {
+      return InvalidArgument("'", server.job_name(), "' is not the name of a job");
+    }
     session.rename = session.task != options_.task;
   }
   return std::make_shared<WorkerSession>(std::move(session));
