@@ -123,57 +123,97 @@ constexpr char kGatedGraph[] = R"(
   node { name: "minus_x" op: "Neg" input: "x" attr { key: "T" value { type: DT_FLOAT } } }
   node { name: "minus_y" op: "Neg" input: "y" attr { key: "T" value { type: DT_FLOAT } } })";
 
-TEST(PartialRuns, TwoInstalmentsAtOnceStartTheRunOnce) {
-  OneTask task({}, WithGate());
-  auto open = std::make_shared<tensorflow::CreateSessionRequest>();
-  *open->mutable_graph_def() = GraphOf(kGatedGraph);
-  std::string session;
-  Notification opened;
-  task.master().CreateSession({}, open, [&](const auto& response) {
-    EXPECT_EQ(response.status(), OkStatus());
-    session = response->session_handle();
-    opened.Notify();
-  });
-  opened.Wait();
-  tensorflow::PartialRunSetupRequest setup;
-  setup.set_session_handle(session);
-  for (const char* feed : {"x:0", "y:0"}) setup.add_feed(feed);
-  for (const char* fetch : {"minus_x:0", "minus_y:0", "gate:0"}) setup.add_fetch(fetch);
+class PartialRunTest : public ::testing::Test {
+ protected:
   struct Instalment {
     RunStepArgs args;
     RunStepResult result;
     Status status;
     Notification over;
-  } first, second;
-  first.args.session_handle = second.args.session_handle = session;
-  Notification set_up;
-  task.master().PartialRunSetup({}, setup, [&](const StatusOr<std::string>& handle) {
-    EXPECT_EQ(handle.status(), OkStatus());
-    first.args.partial_run_handle = second.args.partial_run_handle = handle.value_or("");
-    set_up.Notify();
-  });
-  set_up.Wait();
+  };
+  void SetUp() override {
+    auto open = std::make_shared<tensorflow::CreateSessionRequest>();
+    *open->mutable_graph_def() = GraphOf(kGatedGraph);
+    Notification opened;
+    task_.master().CreateSession({}, open, [&](const auto& response) {
+      EXPECT_EQ(response.status(), OkStatus());
+      session_ = response->session_handle();
+      opened.Notify();
+    });
+    opened.Wait();
+    tensorflow::PartialRunSetupRequest setup;
+    setup.set_session_handle(session_);
+    for (const char* feed : {"x:0", "y:0"}) setup.add_feed(feed);
+    for (const char* fetch : {"minus_x:0", "minus_y:0", "gate:0"}) setup.add_fetch(fetch);
+    Notification set_up;
+    task_.master().PartialRunSetup({}, setup, [&](const StatusOr<std::string>& handle) {
+      EXPECT_EQ(handle.status(), OkStatus());
+      run_ = handle.value_or("");
+      set_up.Notify();
+    });
+    set_up.Wait();
+  }
+  void Run(Instalment* one) {
+    one->args.session_handle = session_;
+    one->args.partial_run_handle = run_;
+    task_.master().RunStep({}, &one->args, &one->result, [one](Status status) {
+      one->status = std::move(status);
+      one->over.Notify();
+    });
+  }
+
+  OneTask task_{{}, WithGate()};
+  std::string session_, run_;
+};
+
+TEST_F(PartialRunTest, TwoInstalmentsAtOnceStartTheRunOnce) {
+  Instalment first, second;
   first.args.feeds = {{"x:0", Tensor::Scalar(1.0f)}};
   first.args.fetches = {"minus_x:0", "gate:0"};
   second.args.feeds = {{"y:0", Tensor::Scalar(2.0f)}};
   second.args.fetches = {"minus_y:0"};
-  const auto run = [&](Instalment* one) {
-    task.master().RunStep({}, &one->args, &one->result, [one](Status status) {
-      one->status = std::move(status);
-      one->over.Notify();
-    });
-  };
   // The second one comes while the first one starts the run.
   std::atomic<int> starts{0};
   gate = [&] {
-    if (++starts == 1) run(&second);
+    if (++starts == 1) Run(&second);
   };
-  run(&first);
+  Run(&first);
   first.over.Wait();
   second.over.Wait();
   EXPECT_EQ(starts, 1);
   EXPECT_EQ(first.status, OkStatus());
   EXPECT_EQ(second.status, OkStatus());
+}
+
+// A kernel that hears nothing keeps no call of its run from being answered.
+TEST_F(PartialRunTest, AreAnsweredAtTheirDeadlineWhateverKernelsDo) {
+  const Kept before = Kept::Now();
+  Notification in_the_kernel, let_go;
+  gate = [&] {
+    in_the_kernel.Notify();
+    let_go.Wait();
+  };
+  Instalment first, second, late;
+  first.args.fetches = {"gate:0"};
+  std::thread caller([&] { Run(&first); });
+  in_the_kernel.Wait();
+  second.args.feeds = {{"y:0", Tensor::Scalar(2.0f)}};
+  second.args.fetches = {"minus_y:0"};
+  second.args.options.set_timeout_in_ms(1);
+  Run(&second);
+  EXPECT_TRUE(first.over.WaitFor(std::chrono::seconds(30)));
+  EXPECT_TRUE(second.over.WaitFor(std::chrono::seconds(30)));
+  Run(&late);
+  EXPECT_TRUE(late.over.WaitFor(std::chrono::seconds(30)));
+  let_go.Notify();
+  caller.join();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(first.status)) << first.status;
+  EXPECT_TRUE(absl::IsDeadlineExceeded(second.status)) << second.status;
+  EXPECT_EQ(late.status,
+            InvalidArgument("Must run PartialRunSetup before performing partial runs"));
+  Kept after = before;
+  --after.partial_runs;
+  EXPECT_EQ(Kept::Settled(after), after);
 }
 
 }  // namespace

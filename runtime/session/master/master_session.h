@@ -21,6 +21,7 @@
 namespace tensorfleet {
 
 struct PartialStep;
+class Instalment;
 class StepRun;
 
 class MasterSession : public std::enable_shared_from_this<MasterSession> {
@@ -69,6 +70,7 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   void Close(Done done);
 
  private:
+  friend class Instalment;
   friend class StepRun;
   friend struct PartialStep;
   struct Callable {
@@ -92,6 +94,9 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   void Register(std::shared_ptr<PreparedGraph> graph, SessionGraph::Cut cut);
   void RunPartial(const CallOptions& call, RunStepArgs* args, RunStepResult* result, Done done);
   StatusOr<std::string> BeginPartial(std::shared_ptr<PreparedGraph> graph);
+  // It takes no more calls; what it holds at the workers goes after the last one that is under way.
+  void EndPartial(const std::shared_ptr<PartialStep>& partial) ABSL_LOCKS_EXCLUDED(mu_);
+  void CleanUpPartial(PartialStep& partial);
   void DropPartialSteps();
   void DeleteWorkerSessions(Done done);
 
