@@ -71,7 +71,9 @@ Status FillWrapped(const RepeatedField<int32_t>& field, Tensor& t) {
 StatusOr<Tensor> TensorFromProtoAt(const tensorflow::TensorProto& proto, int depth);
 
 StatusOr<Variant> VariantFromProto(const tensorflow::VariantTensorDataProto& proto, int depth) {
-  if (depth > kMaxVariantDepth) return InvalidArgument("variants are nested too deeply");
+  if (depth > kMaxVariantDepth) {
+    return InvalidArgument("variants are nested more than ", kMaxVariantDepth, " deep");
+  }
   if (proto.type_name().empty() && proto.tensors().empty()) return Variant();
   VariantData data;
   data.type_name = proto.type_name();

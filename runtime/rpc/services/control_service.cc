@@ -18,7 +18,7 @@ std::unique_ptr<RawService> MakeControlService(
   const auto drain = [task = std::move(task), on_drain = std::move(on_drain)](ServerCall* call) {
     DrainRequest request;
     if (!ParseMessage(call->request(), &request)) {
-      call->ReplyError(Internal("Unable to parse request"));
+      call->ReplyError(Unparsable());
       return;
     }
     if (on_drain == nullptr) {

@@ -66,7 +66,7 @@ StatusOr<std::string> Health::Check(absl::string_view request) const {
       reader.Skip();
     }
   }
-  if (!reader.ok()) return Internal("Unable to parse request");
+  if (!reader.ok()) return Unparsable();
   bool is_known = service.empty();
   for (const char* name : kServices) is_known |= service == name;
   if (!is_known) return NotFound("there is no service '", service, "' here");

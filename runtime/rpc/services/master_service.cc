@@ -9,8 +9,6 @@
 namespace tensorfleet::rpc {
 namespace {
 
-Status Unparsable() { return Internal("Unable to parse request"); }
-
 // Calls handle(request) with the parsed request, or answers that it cannot be parsed.
 template <typename Request, typename Handle>
 void WithRequest(ServerCall* call, const Handle& handle) {

@@ -21,7 +21,7 @@ void WithRequest(ServerCall* call, const Handle& handle) {
     call->request()->Clear();
     handle(std::move(request));
   } else {
-    call->ReplyError(Internal("Unable to parse request"));
+    call->ReplyError(Unparsable());
   }
 }
 

@@ -7,8 +7,6 @@
 namespace tensorfleet::rpc {
 namespace {
 
-Status Unparsable() { return Internal("Unable to parse request"); }
-
 Status BadFeed(size_t i, const Status& why) {
   return InvalidArgument("Invalid TensorProto for feed value ", i, ": ", why.message());
 }

@@ -177,6 +177,11 @@ void WireReader::TensorFields(Tensor* out, Status* error) {
   }
 }
 
+Status Unparsable() {
+  return Internal("Unable to parse request: it is malformed, or its messages are nested more than ",
+                  CodedInputStream::GetDefaultRecursionLimit(), " deep");
+}
+
 bool ParseMessage(grpc::ByteBuffer* buffer, google::protobuf::MessageLite* message) {
   grpc::ProtoBufferReader source(buffer);
   if (!source.status().ok()) return false;

@@ -19,6 +19,10 @@ class MessageLite;
 
 namespace tensorfleet::rpc {
 
+// What is answered to bytes that are not the message that they should be. Says how deep messages
+// may nest, for that is refused as well.
+Status Unparsable();
+
 // Walks over the fields of one message and of those inside it:
 //   WireReader reader(&buffer);
 //   while (reader.Next()) {

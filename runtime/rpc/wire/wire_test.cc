@@ -248,5 +248,18 @@ TEST(StreamError, IsAnErrorWhateverThePeerSays) {
   }
 }
 
+TEST(ParseMessage, TellsHowDeepMessagesMayNest) {
+  tensorflow::AttrValue deep;
+  for (int i = 0; i < 50; ++i) {  // three messages each
+    tensorflow::AttrValue outer;
+    (*outer.mutable_func()->mutable_attr())["f"] = deep;
+    deep = outer;
+  }
+  grpc::ByteBuffer bytes = SerializeMessage(deep);
+  tensorflow::AttrValue parsed;
+  EXPECT_FALSE(ParseMessage(&bytes, &parsed));
+  EXPECT_THAT(std::string(Unparsable().message()), ::testing::HasSubstr("more than 100 deep"));
+}
+
 }  // namespace
 }  // namespace tensorfleet::rpc

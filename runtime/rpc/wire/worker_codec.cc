@@ -61,7 +61,7 @@ Status DecodeRunGraph(grpc::ByteBuffer* request, RunGraphArgs* args, bool* error
         reader.Skip();
     }
   }
-  if (!reader.ok()) return Internal("Unable to parse request");
+  if (!reader.ok()) return Unparsable();
   args->record_timeline = opts.record_timeline();
   args->record_partition_graphs = opts.record_partition_graphs();
   return Prefixed("Invalid TensorProto in send: ", error);
@@ -107,7 +107,7 @@ Status DecodeRecvTensor(grpc::ByteBuffer* request, RecvTensorArgs* args) {
         reader.Skip();
     }
   }
-  return reader.ok() ? OkStatus() : Internal("Unable to parse request");
+  return reader.ok() ? OkStatus() : Unparsable();
 }
 
 namespace {
