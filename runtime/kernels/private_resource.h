@@ -10,6 +10,10 @@
 
 namespace tensorfleet {
 
+// What may stand in a node's attributes `container` and `shared_name`. Errors: InvalidArgument, in
+// TensorFlow's words.
+Status CheckResourceNames(const std::string& container, const std::string& shared_name);
+
 // Where a node's resource lives, by its attributes `container` and `shared_name`: with a shared
 // name anybody may share it; without one it belongs to the node's kernel, is called "_<n>_<node>"
 // and goes with it. Keeps the manager's address: a kernel goes before the manager that it was made
@@ -20,6 +24,7 @@ class OwnedResource {
   explicit OwnedResource(KernelInit& init) : resources_(init.resources()) {
     init.Get("container", &container_);
     init.Get("shared_name", &name_);
+    init.Fail(CheckResourceNames(container_, name_));
     if (container_.empty()) container_ = resources_->default_container();
     // Tables may ask to be shared under their node's name.
     if (const StatusOr<bool> shares = GetAttrOr(init.def(), "use_node_name_sharing", false);

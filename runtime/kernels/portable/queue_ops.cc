@@ -24,6 +24,12 @@ std::string ShapeList(const std::vector<PartialShape>& shapes) {
       "]");
 }
 
+// TensorFlow's queues count in 32 bits.
+Status CheckIsInt32(absl::string_view attr, int64_t value) {
+  if (value == static_cast<int32_t>(value)) return OkStatus();
+  return InvalidArgument("Attr ", attr, " has value ", value, " out of range for an int32");
+}
+
 class QueueKernel final : public Kernel {
  public:
   explicit QueueKernel(KernelInit& init) : resource_(init), op_(init.node().op()) {
@@ -33,9 +39,11 @@ class QueueKernel final : public Kernel {
     init.Get("component_types", &spec_.types);
     init.Get("shapes", &spec_.shapes);
     init.Get("capacity", &spec_.capacity);
+    init.Fail(CheckIsInt32("capacity", spec_.capacity));
     init.Fail(CheckShapes());
     if (spec_.kind == "RandomShuffleQueue") {
       init.Get("min_after_dequeue", &spec_.min_after_dequeue);
+      init.Fail(CheckIsInt32("min_after_dequeue", spec_.min_after_dequeue));
       init.Get("seed", &seed_);
       init.Get("seed2", &seed2_);
       init.Fail(CheckMinAfterDequeue());

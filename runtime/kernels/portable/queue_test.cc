@@ -392,6 +392,18 @@ TEST_F(QueueOpsTest, ClosedQueuesSaySo) {
 }
 
 TEST_F(QueueOpsTest, BadDescriptionsAreRefused) {
+  EXPECT_EQ(
+      Run(Fifo().Attr("capacity", int64_t{1} << 31), {}).status(),
+      WithNode(InvalidArgument("Attr capacity has value 2147483648 out of range for an int32"),
+               "fifo"));
+  for (const char* container : {"a b", "_a", "/a", "a*"}) {
+    EXPECT_EQ(
+        Run(Fifo().Attr("container", container), {}).status(),
+        WithNode(InvalidArgument("container contains invalid characters: ", container), "fifo"));
+  }
+  EXPECT_EQ(Run(Fifo().Attr("container", "a-1/b.c"), {}).status(), OkStatus());
+  EXPECT_EQ(Run(Fifo().Attr("shared_name", "_s"), {}).status(),
+            WithNode(InvalidArgument("shared_name cannot start with '_':_s"), "fifo"));
   const std::vector<PartialShape> open = {PartialShape({-1})};
   EXPECT_EQ(Run(Fifo().Attr("shapes", absl::Span<const PartialShape>(open)), {}).status(),
             WithNode(InvalidArgument("Shape [?] is not fully defined"), "fifo"));

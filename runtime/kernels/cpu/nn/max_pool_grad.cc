@@ -12,8 +12,8 @@ Status CheckSameShape(const char* name, const Tensor& tensor, const Shape& shape
                          tensor.shape().ToString());
 }
 
-// MaxPoolGrad gives each window's gradient to its largest element; MaxPoolGradGrad takes it from
-// there.
+// MaxPoolGrad gives each window's gradient to its largest element. MaxPoolGradGrad takes it from
+// the first element that equals orig_output, as in TensorFlow: 0 where none does.
 template <typename T, bool takes>
 class MaxPoolGradOf final : public Kernel {
  public:
@@ -33,26 +33,27 @@ class MaxPoolGradOf final : public Kernel {
       const T* x = image.values<T>().data();
       const T* from = gradient.values<T>().data();
       T* to = out.template mutable_values<T>().data();
-      takes ? Take(ctx, p, x, from, to) : Give(ctx, p, x, from, to);
+      if constexpr (takes) {
+        Take(ctx, p, x, pooled.values<T>().data(), from, to);
+      } else {
+        Give(ctx, p, x, from, to);
+      }
     }
     return attrs_.SetImage(ctx, 0, std::move(out));
   }
 
  private:
-  static void Take(KernelContext& ctx, const PoolPlan& p, const T* image, const T* gradient,
-                   T* to) {
+  static void Take(KernelContext& ctx, const PoolPlan& p, const T* image, const T* pooled,
+                   const T* gradient, T* to) {
     ForLargest<T>(ctx, p, [&](LargestOfWindow<T>& window, int64_t at) {
+      std::fill_n(to + at, p.channels, T(0));
+      // The first one comes last, and counts.
       const std::vector<int64_t>& pixels = window.pixels();
-      if (pixels.empty()) {
-        std::fill_n(to + at, p.channels, T(0));
-        return;
-      }
-      ForChannelBlocks<T>(p.channels, [&](int64_t first, int64_t count) {
-        window.Find(image, first, count);
-        for (int64_t c = 0; c < count; ++c) {
-          to[at + first + c] = gradient[pixels[window.indices()[c]] + first + c];
+      for (auto pixel = pixels.rbegin(); pixel != pixels.rend(); ++pixel) {
+        for (int64_t c = 0; c < p.channels; ++c) {
+          if (image[*pixel + c] == pooled[at + c]) to[at + c] = gradient[*pixel + c];
         }
-      });
+      }
     });
   }
 

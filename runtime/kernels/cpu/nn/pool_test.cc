@@ -136,6 +136,10 @@ TEST_F(PoolTest, MaxPoolGradGradTakesFromThere) {
   const Tensor g = Tensor::Of<float>({1, 2, 3, 1}, {1, 2, 3, 4, 5, 6});
   ExpectSame(RunOne(Pool("MaxPoolGradGrad", kTwo, kOne), {x, y, g}),
              Tensor::Of<float>({1, 1, 2, 1}, {1, 6}));
+  // By the value that it is told, not by the largest.
+  const Tensor other = Tensor::Of<float>({1, 1, 2, 1}, {2, 9});
+  ExpectSame(RunOne(Pool("MaxPoolGradGrad", kTwo, kOne), {x, other, g}),
+             Tensor::Of<float>({1, 1, 2, 1}, {5, 0}));
 }
 
 TEST_F(PoolTest, MaxPoolGradNamesShapesThatDiffer) {

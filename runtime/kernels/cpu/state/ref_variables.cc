@@ -5,6 +5,7 @@
 
 #include "runtime/kernels/cpu/state/variable_update.h"
 #include "runtime/kernels/cpu/sum_loop.h"
+#include "runtime/kernels/private_resource.h"
 #include "runtime/kernels/types.h"
 
 namespace tensorfleet::cpu {
@@ -29,6 +30,7 @@ class VariableKernel final : public Kernel {
     init.Get("shape", &shape_);
     init.Get("container", &container_);
     init.Get("shared_name", &name_);
+    init.Fail(CheckResourceNames(container_, name_));
     if (name_.empty()) name_ = init.node().name();
     // The old op and old clients write a scalar shape when they do not know it.
     if (init.node().op() == "Variable" && shape_.has_rank() && shape_.rank() == 0) {
