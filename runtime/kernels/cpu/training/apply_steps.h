@@ -234,7 +234,8 @@ struct FtrlFormula {
     }
     const T limit = kTimesLr ? l1 * lr : l1;
     const T rate = kTimesLr ? root + T(2) * l2 * lr : root / lr + T(2) * l2;
-    v[0] = std::abs(v[2]) > limit ? (std::copysign(limit, v[2]) - v[2]) / rate : T(0);
+    // Times the sign: for a limit below 0 as well, which TensorFlow takes.
+    v[0] = std::abs(v[2]) > limit ? (std::copysign(T(1), v[2]) * limit - v[2]) / rate : T(0);
     v[1] = accum;
   }
   bool IsUsual() const { return power == T(-0.5); }
