@@ -310,7 +310,7 @@ class FusedBatchNormGrad final : public Kernel {
       }
     });
     // dx = factor (dy - constant - slope (x - mean)); without training, mean and variance are
-    // constants and only the factor remains.
+    // constants, and dx = factor dy, whatever x is.
     std::vector<float> factor(channels), constant(channels), slope(channels);
     for (int64_t c = 0; c < channels; ++c) {
       const float spread = variance[c] + attrs_.epsilon();
@@ -321,6 +321,17 @@ class FusedBatchNormGrad final : public Kernel {
       if (!attrs_.is_training()) continue;
       constant[c] = static_cast<float>(sums[c] / rows);
       slope[c] = static_cast<float>(sums[channels + c] / rows) / spread;
+    }
+    if (!attrs_.is_training()) {
+      ParallelFor(ctx, rows, 1 + channels, [=, factor = factor.data()](int64_t begin, int64_t end) {
+        for (int64_t row = begin; row < end; ++row) {
+          TFLEET_VECTORIZE
+          for (int64_t c = 0; c < channels; ++c) {
+            dx[row * channels + c] = factor[c] * dy[row * channels + c];
+          }
+        }
+      });
+      return;
     }
     ParallelFor(ctx, rows, 1 + channels,
                 [=, factor = factor.data(), constant = constant.data(), slope = slope.data()](

@@ -1,4 +1,5 @@
 #include <cmath>
+#include <limits>
 
 #include "runtime/kernels/testing/op_test.h"
 
@@ -175,6 +176,17 @@ TEST_F(NormalizationTest, BatchNormGradIsWhatDifferencesSay) {
     for (int i = 0; i < 2; ++i) EXPECT_NEAR(grad[1].values<float>()[i], slope(true, i), 3e-3);
     ExpectClose(grad[2], Tensor::Vector<float>({2.3f, 2.5f}));
   }
+}
+
+// Not trained, the gradient is that of a scaling: no value of x makes it NaN.
+TEST_F(NormalizationTest, TheGradientOfAFrozenNormalizationIsFiniteBesideInfinities) {
+  const Tensor one = Tensor::Vector<float>({1, 1});
+  Tensor image = *Image().Clone();
+  image.mutable_values<float>()[3] = std::numeric_limits<float>::infinity();
+  const Tensor dy = *Tensor::Zeros(DType::kFloat, image.shape());
+  const std::vector<Tensor> grad = *Run(OpNode("FusedBatchNormGradV3").Attr("is_training", false),
+                                        {dy, image, one, one, one, None()});
+  ExpectSame(grad[0], dy);
 }
 
 TEST_F(NormalizationTest, NamesVectorsThatDoNotFit) {
