@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/op_files.h"
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
 
@@ -26,6 +27,19 @@ std::string TypesOf(const std::string& op) {
                       name->append(DTypeName(type));
                     }));
   });
+}
+
+int PrintFiles(const std::string& op) {
+  const OpFiles files = FilesOf(op);
+  if (files.schema.empty()) {
+    std::cerr << "tensorfleet ops: there is no op '" << op << "'\n";
+    return 1;
+  }
+  for (const std::string& file : files.schema) std::cout << "schema  " << file << '\n';
+  for (const std::string& file : files.kernels) std::cout << "kernel  " << file << '\n';
+  for (const std::string& file : files.tests) std::cout << "test    " << file << '\n';
+  if (!files.kernels.empty()) std::cout << "test    runtime/kernels/optest\n";
+  return 0;
 }
 
 int PrintOps(const std::string& wanted) {
@@ -60,7 +74,13 @@ void AddOpsCommand(CLI::App* app, int* exit_code) {
       "ops", "Lists the ops that servers run, and the types that each has kernels for");
   auto op = std::make_shared<std::string>();
   command->add_option("op", *op, "One op only, with its signature");
-  command->callback([op, exit_code] { *exit_code = PrintOps(*op); });
+  auto where = std::make_shared<std::string>();
+  command->add_option(
+      "--where", *where,
+      "Names the files of this op's schema, kernels and tests, from the root of the "
+      "sources");
+  command->callback(
+      [op, where, exit_code] { *exit_code = where->empty() ? PrintOps(*op) : PrintFiles(*where); });
 }
 
 }  // namespace tensorfleet::cli
