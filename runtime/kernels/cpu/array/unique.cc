@@ -202,6 +202,9 @@ class Unique final : public Kernel {
   Status Compute(KernelContext& ctx) const override {
     const Tensor& x = ctx.input(0);
     int axis = 0;
+    if (has_axis_ && ctx.input(1).rank() != 1) {
+      return InvalidArgument("axis expects a 1D vector.");
+    }
     if (has_axis_ && ctx.input(1).num_elements() > 0) {
       TFLEET_ASSIGN_OR_RETURN(axis, AxisOf(ctx));
     } else if (x.rank() != 1) {

@@ -169,6 +169,8 @@ TEST_F(SparseTest, UniqueSlicesAlongAnAxis) {
   ExpectSame(out[2], Tensor::Vector<int32_t>({2, 1}));
   EXPECT_THAT(Run("UniqueV2", {x, Tensor::Of<int32_t>({0}, {})}).status().message(),
               HasSubstr("expects a 1D vector"));
+  EXPECT_THAT(Run("UniqueV2", {x, Tensor::Scalar<int32_t>(0)}).status().message(),
+              HasSubstr("axis expects a 1D vector"));
   EXPECT_THAT(Run("UniqueV2", {x, Tensor::Vector<int32_t>({2})}).status().message(),
               HasSubstr("axis has to be between"));
 }

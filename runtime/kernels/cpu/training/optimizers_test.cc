@@ -380,6 +380,20 @@ TEST_F(OptimizerTest, BigVariablesAreUpdatedWhole) {
   ExpectSame(var->Read(), grad);
 }
 
+// TensorFlow takes one, and gives it linear's sign.
+TEST_F(OptimizerTest, FtrlTakesANegativeL1) {
+  const ResourceRef<Variable> var = VariableWith(Tensor::Vector<float>({1}));
+  const ResourceRef<Variable> accum = VariableWith(Tensor::Vector<float>({1}));
+  const ResourceRef<Variable> linear = VariableWith(Tensor::Vector<float>({1}));
+  OpOutputs outputs;
+  ASSERT_EQ(RunInto("ApplyFtrl",
+                    {var, accum, linear, Tensor::Vector<float>({1}), Tensor::Scalar(1.0f),
+                     Tensor::Scalar(-1.0f), Tensor::Scalar(0.0f), Tensor::Scalar(-0.5f)},
+                    &outputs),
+            OkStatus());
+  ExpectClose(var->Read(), Tensor::Vector<float>({-1.82842712f}));
+}
+
 TEST_F(OptimizerTest, ProximalStepsRefuseWhatWouldTurnThemRound) {
   const auto apply = [&](float lr, float l1) {
     const ResourceRef<Variable> var = VariableWith(Tensor::Vector<float>({1, 2}));
