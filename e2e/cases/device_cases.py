@@ -168,6 +168,91 @@ def case_a_convolutional_net_with_other_batch_sizes(plugin):
 
 
 @each_plugin
+def case_embeddings_with_sparse_gradients_train_as_on_the_cpu(plugin):
+    rng = np.random.RandomState(3)
+    table, w = (rng.randn(50, 8) * 0.3).astype("f"), (rng.randn(8, 5) * 0.3).astype("f")
+    ids, y = rng.randint(0, 50, (12, 4)).astype("i"), rng.randint(0, 5, 12).astype("i")
+    train = v1.train
+
+    def net(optimizer, use_resource):
+        def build(device, x, labels):
+            e = v1.get_variable("e" + device, initializer=tf.constant(table), use_resource=use_resource)
+            dense = v1.get_variable("w" + device, initializer=tf.constant(w), use_resource=use_resource)
+            logits = tf.matmul(tf.reduce_mean(tf.nn.embedding_lookup(e, x), 1), dense)
+            loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits))
+            return [loss, e], optimizer().minimize(loss)
+        return build
+    for optimizer in (lambda: train.GradientDescentOptimizer(0.5), lambda: train.AdagradOptimizer(0.3),
+                      lambda: train.MomentumOptimizer(0.2, 0.9), lambda: train.AdamOptimizer(0.02),
+                      lambda: train.RMSPropOptimizer(0.01), lambda: train.FtrlOptimizer(0.3),
+                      lambda: train.AdadeltaOptimizer(0.5)):
+        for use_resource in (True, False):
+            a, b = on_both(plugin, net(optimizer, use_resource), [ids, y], steps=4)
+            for x, z in zip(a, b):
+                close(x, z, 1e-4)
+
+
+@each_plugin
+def case_what_a_kernel_refuses_is_refused_and_changes_nothing(plugin):
+    with cluster(plugin) as c, graph() as g:
+        with tf.device("/gpu:0"):
+            ids, divisor = v1.placeholder(tf.int32, [None]), v1.placeholder(tf.int32, [])
+            for use_resource in (True, False):
+                v = v1.get_variable("v%d" % use_resource, initializer=tf.ones([6, 2]), use_resource=use_resource)
+                dense = v1.get_variable("d%d" % use_resource, initializer=tf.ones([2]), use_resource=use_resource)
+                rows = tf.gather(v, ids, name="rows")
+#The update of another variable, in the same launch, waits for the verdict too.
+                update = v1.assign_add(dense, tf.reduce_sum(rows, 0))
+                scatter = v1.scatter_add(v, ids, tf.ones([1, 2]) * tf.reduce_sum(rows))
+                divided = tf.cast(ids // divisor, tf.float32) * tf.reduce_sum(dense)
+                with session(c.target("local"), g) as s:
+                    s.run([v.initializer, dense.initializer])
+                    for _ in range(2):
+                        raises(E.InvalidArgumentError, "indices[0] = 6 is not in [0, 6)",
+                               lambda: s.run([update, scatter], {
+  ids:
+    [6]}))
+                        raises(E.InvalidArgumentError, "Integer division by zero",
+                               lambda: s.run(divided, {ids: [1], divisor: 0}))
+                        np.testing.assert_array_equal(s.run(dense), np.ones([2]))
+                        np.testing.assert_array_equal(s.run(v), np.ones([6, 2]))
+                    np.testing.assert_array_equal(s.run(divided, {ids: [-7], divisor: 2}), [-8.0])
+                    s.run(update, {ids: [5]})
+                    np.testing.assert_array_equal(s.run(dense), np.full([2], 2.0))
+
+
+@each_plugin
+def case_random_numbers_are_those_of_the_cpu_step_after_step(plugin):
+    def build(device):
+        def draws(seed):
+            return [tf.random.uniform([3, 5], seed=seed), tf.random.normal([7], seed=seed + 1),
+                    tf.random.truncated_normal([33], seed=seed + 2),
+                    tf.random.uniform([4], 0, 1000, tf.int32, seed=seed + 3),
+                    tf.random.stateless_normal([6], [1, 2]), tf.nn.dropout(tf.ones([20]), rate=0.4, seed=seed + 4)]
+        v1.set_random_seed(7)
+        return [x * 1 for x in draws(10)], tf.no_op()
+    a, b = on_both(plugin, build, steps=3)
+    assert not np.array_equal(a[0][0], a[1][0])
+    for x, y in zip(a, b):
+        close(x, y, 1e-5)
+
+
+@each_plugin
+def case_batch_normalisation_trains_as_on_the_cpu(plugin):
+    x = np.random.RandomState(4).rand(6, 5, 5, 3).astype("f") * 2 + 1
+
+    def build(device, image):
+        scale = v1.get_variable("s" + device, initializer=tf.constant([1.0, 2.0, 0.5]))
+        offset = v1.get_variable("o" + device, initializer=tf.zeros([3]))
+        y, mean, variance = v1.nn.fused_batch_norm(image, scale, offset, is_training=True, epsilon=1e-3)
+        loss = tf.reduce_mean(tf.square(y - tf.sin(image)))
+        return [loss, mean, variance, scale, offset], v1.train.GradientDescentOptimizer(0.2).minimize(loss)
+    a, b = on_both(plugin, build, [x], steps=4)
+    for p, q in zip(a, b):
+        close(p, q, 1e-3)
+
+
+@each_plugin
 def case_variables_are_read_saved_and_changed_by_ops_of_both_kinds(plugin):
     with cluster(plugin) as c, graph() as g:
         with tf.device("/gpu:0"):

@@ -20,6 +20,10 @@ class Philox {
     return Philox(static_cast<uint64_t>(seed), 0, static_cast<uint64_t>(seed2));
   }
 
+  uint64_t key() const { return key_; }
+  uint64_t counter_low() const { return low_; }
+  uint64_t counter_high() const { return high_; }
+
   void Skip(uint64_t blocks) {
     low_ += blocks;
     high_ += low_ < blocks;

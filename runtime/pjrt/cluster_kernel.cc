@@ -282,13 +282,25 @@ class ClusterRun : public std::enable_shared_from_this<ClusterRun> {
   void Launch() {
     const LoweredCluster& lowered = program_->lowered;
     std::vector<Tensor> results;
-    bool waits = false;
     if (program_->executable != nullptr) {
-      waits = !lowered.written_variables.empty();
+      const bool waits = !lowered.written_variables.empty();
+      pending_complete_ += (waits ? 1 : 0) + (lowered.has_fault ? 1 : 0);
       StatusOr<std::vector<Tensor>> started = StartLocked(waits);
       if (!started.ok()) return Finish(started.status());
       results = *std::move(started);
     }
+    HandOut(results);
+    if (lowered.has_fault) {
+      LookForFault(results.back());
+    } else {
+      ReleaseLocks();
+    }
+    results.clear();
+    if (pending_complete_.fetch_sub(1) == 1) Settle();
+  }
+
+  void HandOut(absl::Span<const Tensor> results) {
+    const LoweredCluster& lowered = program_->lowered;
     for (size_t i = 0; i < lowered.results.size(); ++i) {
       const LoweredCluster::Result& result = lowered.results[i];
       switch (result.from) {
@@ -303,10 +315,14 @@ class ClusterRun : public std::enable_shared_from_this<ClusterRun> {
           break;
       }
     }
-    results.clear();
-    ReleaseLocks();
-    // What changes variables is done when the device says so: its failure is this step's.
-    if (!waits || pending_complete_.fetch_sub(1) == 1) Finish(Completion());
+  }
+
+  // Nobody sees the results before this is known; the locks are held until then.
+  void LookForFault(const Tensor& flag) {
+    kernel_.device().client().ToHost(flag, [self = shared_from_this()](StatusOr<Tensor> copy) {
+      if (copy.ok()) self->is_refused_ = copy->scalar<bool>();
+      self->Completed(copy.status());
+    });
   }
 
   // All variables are locked while their values are taken and replaced, so that whoever reads one
@@ -341,6 +357,7 @@ class ClusterRun : public std::enable_shared_from_this<ClusterRun> {
           garbage_.push_back(std::exchange(value, *there));
         }
         if (there.ok() && is_written[index]) {
+          KeepOld(index, *there);
           garbage_.push_back(std::exchange(value, Tensor()));
           if (garbage_.back().SharesBufferWith(*there)) garbage_.back().Clear();
           taken_.push_back(index);
@@ -379,10 +396,15 @@ class ClusterRun : public std::enable_shared_from_this<ClusterRun> {
       return results;
     }
     ++Counts().launches;
-    const size_t first = results->size() - lowered.written_variables.size();
+    const size_t first =
+        results->size() - lowered.written_variables.size() - (lowered.has_fault ? 1 : 0);
     for (size_t i = 0; i < lowered.written_variables.size(); ++i) {
-      Tensor& value = variables_[lowered.written_variables[i]]->mutable_tensor();
-      if (value.is_valid()) garbage_.push_back(std::move(value));
+      const int variable = lowered.written_variables[i];
+      Tensor& value = variables_[variable]->mutable_tensor();
+      if (value.is_valid()) {
+        KeepOld(variable, value);
+        garbage_.push_back(std::move(value));
+      }
       value = std::move((*results)[first + i]);
       stored_.push_back(value.buffer().get());
     }
@@ -394,14 +416,43 @@ class ClusterRun : public std::enable_shared_from_this<ClusterRun> {
     return client.ToDevice(value, device);
   }
 
+  // Where the program itself does not leave the old value when it is refused.
+  void KeepOld(int variable, const Tensor& value) {
+    const std::vector<int>& replaced = program_->lowered.replaced_variables;
+    if (std::find(replaced.begin(), replaced.end(), variable) == replaced.end()) return;
+    old_values_.resize(variables_.size());
+    old_values_[variable] = value;
+  }
+
+  void PutBack() {
+    old_values_.resize(variables_.size());
+    const std::vector<int>& written = program_->lowered.written_variables;
+    const std::vector<int>& replaced = program_->lowered.replaced_variables;
+    for (size_t i = 0; i < written.size(); ++i) {
+      if (std::find(replaced.begin(), replaced.end(), written[i]) == replaced.end()) continue;
+      MutexLock lock(&variables_[written[i]]->mu());
+      Tensor& value = variables_[written[i]]->mutable_tensor();
+      if (value.buffer().get() == stored_[i]) std::swap(value, old_values_[written[i]]);
+    }
+    old_values_.clear();
+  }
+
   // From the plug-in, or from within Start.
   void Completed(Status status) {
     {
       MutexLock lock(&mu_);
-      completion_ = std::move(status);
+      completion_.Update(status);
     }
     if (pending_complete_.fetch_sub(1) != 1) return;
-    ctx_.pool().Schedule([self = shared_from_this()] { self->Finish(self->Completion()); });
+    ctx_.pool().Schedule([self = shared_from_this()] { self->Settle(); });
+  }
+
+  void Settle() {
+    const Status status = Completion();
+    if (!status.ok() || !is_refused_) return Finish(status);
+    PutBack();
+    ++Counts().refused;
+    RunOnHost(OkStatus());
   }
 
   // A launch that failed on the device has used up the old values and made no new ones.
@@ -458,7 +509,9 @@ class ClusterRun : public std::enable_shared_from_this<ClusterRun> {
   std::shared_ptr<const ClusterProgram> program_;
   std::vector<int> taken_;                // variables whose value the launch has
   std::vector<Tensor> garbage_;           // released outside the locks
-  std::atomic<int> pending_complete_{2};  // Launch itself, and the device
+  std::atomic<int> pending_complete_{1};  // Launch itself, the device, and the look for a fault
+  bool is_refused_ = false;
+  std::vector<Tensor> old_values_;  // by variable; see KeepOld
   Mutex mu_;
   Status copy_status_ ABSL_GUARDED_BY(mu_);
   Status completion_ ABSL_GUARDED_BY(mu_);

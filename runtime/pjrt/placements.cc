@@ -42,6 +42,10 @@ constexpr absl::string_view kCarriers[] = {"NoOp",
                                            "PlaceholderV2",
                                            "PlaceholderWithDefault",
                                            "EnsureShape",
+                                           "RandomUniform",
+                                           "RandomStandardNormal",
+                                           "TruncatedNormal",
+                                           "RandomUniformInt",
                                            "_ReadVariablesOp"};
 
 // What TensorFlow has for the CPU alone, by the beginnings of names.

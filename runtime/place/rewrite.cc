@@ -9,6 +9,7 @@
 #include "runtime/place/passes/aliased_reads.h"
 #include "runtime/place/passes/fold_constants.h"
 #include "runtime/place/passes/gather_clusters.h"
+#include "runtime/place/passes/split_random.h"
 #include "runtime/place/passes/tidy.h"
 #include "runtime/place/passes/unused_values.h"
 
@@ -43,6 +44,8 @@ constexpr GraphPass kPasses[] = {
     {"remove-identities", RemoveIdentities, &Options::remove_identities},
     // What is computed twice.
     {"merge-equal-nodes", MergeEqualNodes, &Options::merge_equal_nodes},
+    // What draws random numbers on an accelerator.
+    {"split-random", SplitRandom, &Options::gather_clusters},
     // What is compiled together.
     {"gather-clusters", GatherClusters, &Options::gather_clusters},
 };

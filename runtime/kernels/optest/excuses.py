@@ -23,5 +23,6 @@ UNTESTED: dict[str, str] = {
     "Timestamp": "never the same twice",
     "TopK": _OLD,
     **dict.fromkeys(("_Arg", "_DeviceArg", "_DeviceRetval", "_FusedMatMul", "_HostRecv", "_HostSend", "_If", "_ParallelConcatStart",
-                     "_ParallelConcatUpdate", "_ReadVariablesOp", "_Recv", "_Retval", "_Send", "_SwitchN", "_VarHandlesOp", "_While"), _INTERNAL),
+                     "_ParallelConcatUpdate", "_ReadVariablesOp", "_Recv", "_ReserveRandom", "_Retval", "_Send", "_SwitchN",
+                     "_VarHandlesOp", "_While"), _INTERNAL),
 }

@@ -26,6 +26,12 @@ Status KeyCounterShape(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status ReservedShape(ShapeContext& ctx) {
+  ctx.set_output(0, PartialShape({1}));
+  ctx.set_output(1, PartialShape({2}));
+  return OkStatus();
+}
+
 OpSchemaBuilder& Seeds(OpSchemaBuilder& op) {
   return op.Attr("seed: int = 0").Attr("seed2: int = 0");
 }
@@ -44,6 +50,15 @@ void RegisterStateful(OpRegistry& ops) {
   floats("RandomUniform", "Uniform numbers in [0, 1).");
   floats("RandomStandardNormal", "Normal numbers of mean 0 and deviation 1.");
   floats("TruncatedNormal", "Normal numbers, those of 2 deviations and more drawn again.");
+
+  OpSchemaBuilder reserve("_ReserveRandom");
+  reserve.Input("shape: T").Output("key: uint64").Output("counter: uint64");
+  ops.Add(Seeds(reserve)
+              .Attr(absl::StrCat("T: ", kInts))
+              .Stateful()
+              .Shape(ReservedShape)
+              .Doc("Where a stateful op of that shape begins in its sequence, which goes on after "
+                   "it; for the stateless ops that take its place on accelerators."));
 
   OpSchemaBuilder ints("RandomUniformInt");
   ints.Input("shape: T").Input("minval: Tout").Input("maxval: Tout").Output("output: Tout");

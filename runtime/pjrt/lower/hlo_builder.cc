@@ -1,64 +1,14 @@
 #include "runtime/pjrt/lower/hlo_builder.h"
 
-#include <Eigen/Core>
+#include <algorithm>
+#include <limits>
 #include <new>
 
 #include "runtime/base/check.h"
+#include "runtime/pjrt/lower/hlo_types.h"
 
 namespace tensorfleet::pjrt {
 namespace {
-
-// Dimensions follow from what a client's graph holds: those of no possible tensor end the step,
-// whose kernel turns the exception into an error, and not the server.
-Shape ValidOrThrow(StatusOr<Shape> shape) {
-  if (!shape.ok()) throw std::bad_alloc();
-  return *std::move(shape);
-}
-
-// 0 for a type that programs do not have.
-int ElementTypeOf(DType dtype) {
-  switch (dtype) {
-    case DType::kBool:
-      return 1;
-    case DType::kInt8:
-      return 2;
-    case DType::kInt16:
-      return 3;
-    case DType::kInt32:
-      return 4;
-    case DType::kInt64:
-      return 5;
-    case DType::kUInt8:
-      return 6;
-    case DType::kUInt16:
-      return 7;
-    case DType::kUInt32:
-      return 8;
-    case DType::kUInt64:
-      return 9;
-    case DType::kHalf:
-      return 10;
-    case DType::kFloat:
-      return 11;
-    case DType::kDouble:
-      return 12;
-    case DType::kBFloat16:
-      return 16;
-    default:
-      return 0;
-  }
-}
-constexpr int kTuple = 13;
-
-void FillShape(DType dtype, const Shape& shape, hlo::Shape* out) {
-  TFLEET_CHECK(HloBuilder::HasType(dtype));
-  out->set_element_type(ElementTypeOf(dtype));
-  for (int i = 0; i < shape.rank(); ++i) {
-    out->add_dimensions(shape.dim(i));
-    out->mutable_layout()->add_minor_to_major(shape.rank() - 1 - i);
-  }
-  out->mutable_layout();
-}
 
 void FillWindow(absl::Span<const WindowAxis> axes, hlo::Window* out) {
   for (const WindowAxis& axis : axes) {
@@ -73,118 +23,20 @@ void FillWindow(absl::Span<const WindowAxis> axes, hlo::Window* out) {
   }
 }
 
-template <typename T, typename Field>
-void FillRepeated(const Tensor& value, Field* field) {
-  const absl::Span<const T> values = value.values<T>();
-  field->Add(values.begin(), values.end());
-}
-
-// False for a type without literals.
-bool FillLiteral(const Tensor& value, hlo::Literal* out) {
-  const std::string bytes(static_cast<const char*>(value.raw()), value.bytes());
-  switch (value.dtype()) {
-    case DType::kBool:
-      FillRepeated<bool>(value, out->mutable_preds());
-      return true;
-    case DType::kInt32:
-      FillRepeated<int32_t>(value, out->mutable_s32s());
-      return true;
-    case DType::kInt64:
-      FillRepeated<int64_t>(value, out->mutable_s64s());
-      return true;
-    case DType::kUInt32:
-      FillRepeated<uint32_t>(value, out->mutable_u32s());
-      return true;
-    case DType::kUInt64:
-      FillRepeated<uint64_t>(value, out->mutable_u64s());
-      return true;
-    case DType::kFloat:
-      FillRepeated<float>(value, out->mutable_f32s());
-      return true;
-    case DType::kDouble:
-      FillRepeated<double>(value, out->mutable_f64s());
-      return true;
-    case DType::kInt8:
-      out->set_s8s(bytes);
-      return true;
-    case DType::kUInt8:
-      out->set_u8s(bytes);
-      return true;
-    case DType::kInt16:
-      out->set_s16s(bytes);
-      return true;
-    case DType::kUInt16:
-      out->set_u16s(bytes);
-      return true;
-    case DType::kHalf:
-      out->set_f16s(bytes);
-      return true;
-    case DType::kBFloat16:
-      out->set_bf16s(bytes);
-      return true;
-    default:
-      return false;
-  }
-}
-
-template <typename T>
-Tensor ScalarOf(double value) {
-  return Tensor::Scalar<T>(static_cast<T>(value));
-}
-
-Tensor ScalarTensor(DType dtype, double value) {
-  switch (dtype) {
-    case DType::kBool:
-      return Tensor::Scalar<bool>(value != 0);
-    case DType::kInt8:
-      return ScalarOf<int8_t>(value);
-    case DType::kInt16:
-      return ScalarOf<int16_t>(value);
-    case DType::kInt32:
-      return ScalarOf<int32_t>(value);
-    case DType::kInt64:
-      return ScalarOf<int64_t>(value);
-    case DType::kUInt8:
-      return ScalarOf<uint8_t>(value);
-    case DType::kUInt16:
-      return ScalarOf<uint16_t>(value);
-    case DType::kUInt32:
-      return ScalarOf<uint32_t>(value);
-    case DType::kUInt64:
-      return ScalarOf<uint64_t>(value);
-    case DType::kHalf:
-      return Tensor::Scalar<Eigen::half>(Eigen::half(static_cast<float>(value)));
-    case DType::kBFloat16:
-      return Tensor::Scalar<Eigen::bfloat16>(Eigen::bfloat16(static_cast<float>(value)));
-    case DType::kFloat:
-      return ScalarOf<float>(value);
-    default:
-      TFLEET_CHECK(dtype == DType::kDouble);
-      return ScalarOf<double>(value);
-  }
-}
-
-const char* ComparisonType(DType dtype) {
-  if (IsFloating(dtype)) return "FLOAT";
-  switch (dtype) {
-    case DType::kBool:
-    case DType::kUInt8:
-    case DType::kUInt16:
-    case DType::kUInt32:
-    case DType::kUInt64:
-      return "UNSIGNED";
-    default:
-      return "SIGNED";
-  }
-}
+DType PartOf(DType dtype) { return dtype == DType::kComplex128 ? DType::kDouble : DType::kFloat; }
 
 }  // namespace
+
+Shape HloBuilder::ValidOrThrow(StatusOr<Shape> shape) {
+  if (!shape.ok()) throw std::bad_alloc();
+  return *std::move(shape);
+}
 
 HloBuilder::HloBuilder(std::string name, int precision) : precision_(precision) {
   module_.set_name(std::move(name));
   module_.set_entry_computation_name("main");
   module_.set_id(1);
-  entry_.set_name("main");
+  Begin("main");
 }
 
 void HloBuilder::SetSource(const std::string& op, const std::string& node) {
@@ -194,7 +46,7 @@ void HloBuilder::SetSource(const std::string& op, const std::string& node) {
 
 hlo::Instruction* HloBuilder::Start(const char* opcode, DType dtype, const Shape& shape,
                                     std::initializer_list<const Hlo*> operands) {
-  hlo::Instruction* const out = entry_.add_instructions();
+  hlo::Instruction* const out = current().add_instructions();
   out->set_id(next_id_++);
   out->set_name(absl::StrCat(opcode, ".", out->id()));
   out->set_opcode(opcode);
@@ -210,9 +62,9 @@ hlo::Instruction* HloBuilder::Start(const char* opcode, DType dtype, const Shape
 
 Hlo HloBuilder::Parameter(DType dtype, const Shape& shape) {
   hlo::Instruction* const out = Start("parameter", dtype, shape, {});
-  hlo::ProgramShape* const program = entry_.mutable_program_shape();
+  hlo::ProgramShape* const program = current().mutable_program_shape();
   out->set_parameter_number(program->parameters_size());
-  out->set_name(absl::StrCat("p", out->parameter_number()));
+  if (open_.size() == 1) out->set_name(absl::StrCat("p", out->parameter_number()));
   program->add_parameter_names(out->name());
   *program->add_parameters() = out->shape();
   return Result(*out, dtype, shape);
@@ -240,6 +92,16 @@ Hlo HloBuilder::Full(DType dtype, const Shape& shape, double value) {
   return shape.is_scalar() ? scalar : Broadcast(scalar, shape, {});
 }
 
+Hlo HloBuilder::Lowest(DType dtype) {
+  if (IsFloating(dtype)) return Scalar(dtype, -std::numeric_limits<double>::infinity());
+  return Constant(FiniteExtreme(dtype, /*is_largest=*/false)).value();
+}
+
+Hlo HloBuilder::Highest(DType dtype) {
+  if (IsFloating(dtype)) return Scalar(dtype, std::numeric_limits<double>::infinity());
+  return Constant(FiniteExtreme(dtype, /*is_largest=*/true)).value();
+}
+
 Hlo HloBuilder::Iota(DType dtype, const Shape& shape, int64_t dimension) {
   hlo::Instruction* const out = Start("iota", dtype, shape, {});
   out->add_dimensions(dimension);
@@ -247,7 +109,9 @@ Hlo HloBuilder::Iota(DType dtype, const Shape& shape, int64_t dimension) {
 }
 
 Hlo HloBuilder::Unary(const char* opcode, const Hlo& x) {
-  const DType dtype = absl::string_view(opcode) == "is-finite" ? DType::kBool : x.dtype;
+  DType dtype = x.dtype;
+  if (absl::string_view(opcode) == "is-finite") dtype = DType::kBool;
+  if (IsComplex(dtype) && absl::string_view(opcode) == "abs") dtype = PartOf(dtype);
   return Result(*Start(opcode, dtype, x.shape, {&x}), dtype, x.shape);
 }
 
@@ -274,6 +138,24 @@ Hlo HloBuilder::Select(const Hlo& predicate, const Hlo& on_true, const Hlo& on_f
 Hlo HloBuilder::Convert(const Hlo& x, DType dtype) {
   if (x.dtype == dtype) return x;
   return Result(*Start("convert", dtype, x.shape, {&x}), dtype, x.shape);
+}
+
+Hlo HloBuilder::BitcastConvert(const Hlo& x, DType dtype) {
+  TFLEET_CHECK(ElementSize(x.dtype) == ElementSize(dtype));
+  return Result(*Start("bitcast-convert", dtype, x.shape, {&x}), dtype, x.shape);
+}
+
+Hlo HloBuilder::Complex(const Hlo& real, const Hlo& imaginary) {
+  const DType dtype = real.dtype == DType::kDouble ? DType::kComplex128 : DType::kComplex64;
+  return Result(*Start("complex", dtype, real.shape, {&real, &imaginary}), dtype, real.shape);
+}
+
+Hlo HloBuilder::Real(const Hlo& x) {
+  return Result(*Start("real", PartOf(x.dtype), x.shape, {&x}), PartOf(x.dtype), x.shape);
+}
+
+Hlo HloBuilder::Imaginary(const Hlo& x) {
+  return Result(*Start("imag", PartOf(x.dtype), x.shape, {&x}), PartOf(x.dtype), x.shape);
 }
 
 Hlo HloBuilder::Broadcast(const Hlo& x, const Shape& shape, Dims dims) {
@@ -366,43 +248,6 @@ Hlo HloBuilder::Concat(absl::Span<const Hlo> parts, int64_t dimension) {
   return Result(*out, parts[0].dtype, shape);
 }
 
-int64_t HloBuilder::ScalarFunction(const char* opcode, DType dtype) {
-  const auto [it, is_new] = functions_.try_emplace({opcode, dtype}, 0);
-  if (!is_new) return it->second;
-  hlo::Computation* const function = module_.add_computations();
-  function->set_id(it->second = next_id_++);
-  function->set_name(absl::StrCat(opcode, "_", DTypeName(dtype)));
-  hlo::Shape scalar;
-  FillShape(dtype, Shape(), &scalar);
-  int64_t operands[2];
-  for (int i = 0; i < 2; ++i) {
-    hlo::Instruction* const parameter = function->add_instructions();
-    parameter->set_id(operands[i] = next_id_++);
-    parameter->set_name(absl::StrCat("x", parameter->id()));
-    parameter->set_opcode("parameter");
-    parameter->set_parameter_number(i);
-    *parameter->mutable_shape() = scalar;
-    *function->mutable_program_shape()->add_parameters() = scalar;
-    function->mutable_program_shape()->add_parameter_names(parameter->name());
-  }
-  hlo::Instruction* const result = function->add_instructions();
-  result->set_id(next_id_++);
-  result->set_name(absl::StrCat("r", result->id()));
-  *result->mutable_shape() = scalar;
-  if (absl::string_view(opcode) == "ge") {
-    result->set_opcode("compare");
-    result->set_comparison_direction("GE");
-    result->set_comparison_type(ComparisonType(dtype));
-    FillShape(DType::kBool, Shape(), (result->clear_shape(), result->mutable_shape()));
-  } else {
-    result->set_opcode(opcode);
-  }
-  for (const int64_t operand : operands) result->add_operand_ids(operand);
-  *function->mutable_program_shape()->mutable_result() = result->shape();
-  function->set_root_id(result->id());
-  return it->second;
-}
-
 Hlo HloBuilder::Reduce(const char* opcode, const Hlo& x, const Hlo& initial, Dims dims) {
   if (dims.empty()) return x;
   std::vector<int64_t> kept;
@@ -458,31 +303,6 @@ Hlo HloBuilder::Convolution(const Hlo& input, const Hlo& kernel,
   out->set_batch_group_count(batch_groups);
   for (int i = 0; i < 2; ++i) out->mutable_precision()->add_operand(precision_);
   return Result(*out, input.dtype, result);
-}
-
-std::string HloBuilder::Finish(absl::Span<const Hlo> results, absl::Span<const Alias> aliases) {
-  hlo::Instruction* const root = entry_.add_instructions();
-  root->set_id(next_id_++);
-  root->set_name("results");
-  root->set_opcode("tuple");
-  root->mutable_shape()->set_element_type(kTuple);
-  for (const Hlo& result : results) {
-    FillShape(result.dtype, result.shape, root->mutable_shape()->add_tuple_shapes());
-    root->add_operand_ids(result.id);
-  }
-  entry_.set_root_id(root->id());
-  entry_.set_id(next_id_++);
-  *entry_.mutable_program_shape()->mutable_result() = root->shape();
-  for (const Alias& alias : aliases) {
-    hlo::Aliases::Entry* const entry = module_.mutable_aliases()->add_entries();
-    entry->add_output_index(alias.result);
-    entry->set_parameter_number(alias.parameter);
-    entry->set_kind(1);
-  }
-  module_.set_entry_computation_id(entry_.id());
-  *module_.mutable_program_shape() = entry_.program_shape();
-  *module_.add_computations() = entry_;
-  return module_.SerializeAsString();
 }
 
 }  // namespace tensorfleet::pjrt

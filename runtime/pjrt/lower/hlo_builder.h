@@ -3,6 +3,8 @@
 // from graphs). Nothing broadcasts by itself, except where a function says so.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,12 +48,16 @@ class HloBuilder {
 
   // The next parameter.
   Hlo Parameter(DType dtype, const Shape& shape);
-  int num_parameters() const { return entry_.program_shape().parameters_size(); }
+  // Of the program.
+  int num_parameters() const { return open_[0]->program_shape().parameters_size(); }
   // Errors: Unimplemented for a type without literals.
   StatusOr<Hlo> Constant(const Tensor& value);
   Hlo Scalar(DType dtype, double value);
   // The number in every element of `shape`.
   Hlo Full(DType dtype, const Shape& shape, double value);
+  // The lowest, or highest, value of the type (infinite for floats).
+  Hlo Lowest(DType dtype);
+  Hlo Highest(DType dtype);
   Hlo Iota(DType dtype, const Shape& shape, int64_t dimension);
 
   Hlo Unary(const char* opcode, const Hlo& x);
@@ -60,7 +66,11 @@ class HloBuilder {
   // EQ, NE, LT, LE, GT, GE.
   Hlo Compare(const char* direction, const Hlo& a, const Hlo& b);
   Hlo Select(const Hlo& predicate, const Hlo& on_true, const Hlo& on_false);
-  Hlo Convert(const Hlo& x, DType dtype);  // x itself when it has the type
+  Hlo Convert(const Hlo& x, DType dtype);         // x itself when it has the type
+  Hlo BitcastConvert(const Hlo& x, DType dtype);  // of the same size
+  Hlo Complex(const Hlo& real, const Hlo& imaginary);
+  Hlo Real(const Hlo& x);
+  Hlo Imaginary(const Hlo& x);
 
   // Dimension i of x becomes dimension dims[i] of the result.
   Hlo Broadcast(const Hlo& x, const Shape& shape, Dims dims);
@@ -72,6 +82,23 @@ class HloBuilder {
   Hlo Slice(const Hlo& x, Dims start, Dims limit, Dims stride);
   Hlo Pad(const Hlo& x, const Hlo& value, absl::Span<const PadAxis> padding);
   Hlo Concat(absl::Span<const Hlo> parts, int64_t dimension);
+
+  // For each dimension a place to begin, scalars of one integer type; the box is moved inside x
+  // where it is not.
+  Hlo DynamicSlice(const Hlo& x, absl::Span<const Hlo> start, Dims sizes);
+  Hlo DynamicUpdateSlice(const Hlo& x, const Hlo& update, absl::Span<const Hlo> start);
+  // Slices of x by the tuples of `indices` ([..., depth]), which count in dimensions `axes` of x.
+  // The result's dimensions are the first `lead` of the indices', the first `outer` of those of x
+  // that are not in `axes`, the indices' others, and x's others. Indices outside are moved inside.
+  Hlo Gather(const Hlo& x, const Hlo& indices, Dims axes, int64_t lead, int64_t outer);
+  // x with the slices x[tuple...], tuples of `indices` ([..., depth]) counting in its first
+  // dimensions, combined with `updates` by an opcode, or replaced ("second"). Indices outside
+  // change nothing.
+  Hlo Scatter(const char* opcode, const Hlo& x, const Hlo& indices, const Hlo& updates,
+              bool are_unique = false);
+  // Sorts along `dimension`, stably: the first of `operands` gives the order by "LT" or "GT" (NaN
+  // as large as can be, and -0 before 0), the others follow.
+  std::vector<Hlo> Sort(absl::Span<const Hlo> operands, int64_t dimension, const char* direction);
 
   // By "add", "multiply", "maximum", "minimum", "and", "or"; `initial` is a scalar of x's type.
   Hlo Reduce(const char* opcode, const Hlo& x, const Hlo& initial, Dims dims);
@@ -99,28 +126,62 @@ class HloBuilder {
   Hlo Sub(const Hlo& a, double b) { return Sub(a, Full(a.dtype, a.shape, b)); }
   Hlo Mul(const Hlo& a, double b) { return Mul(a, Full(a.dtype, a.shape, b)); }
 
+  // Loops and branches. What their functions emit may use the values they are given and nothing
+  // from outside.
+  using Values = std::vector<Hlo>;
+  StatusOr<Values> While(const Values& initial,
+                         const std::function<StatusOr<Hlo>(const Values&)>& condition,
+                         const std::function<StatusOr<Values>(const Values&)>& body);
+  // By a bool (the first branch is the true one), or by an int32 that counts branches and takes the
+  // last for anything else. All give values of the same types and shapes.
+  using Branch = std::function<StatusOr<Values>(const Values&)>;
+  StatusOr<Values> Conditional(const Hlo& which, const Values& operands,
+                               absl::Span<const Branch> branches);
+
+  // A value that is told later, by Keep, and may be used before.
+  Hlo Promise(DType dtype, const Shape& shape);
+  void Keep(const Hlo& promise, const Hlo& value);
+
   struct Alias {
     int64_t result;
     int64_t parameter;
   };
-  // Ends the program with these results, in a tuple. Serialized.
-  std::string Finish(absl::Span<const Hlo> results, absl::Span<const Alias> aliases);
+  // Ends the program with these results, in a tuple. Serialized. Errors: Aborted when a promise
+  // is kept by what depends on it.
+  StatusOr<std::string> Finish(absl::Span<const Hlo> results, absl::Span<const Alias> aliases);
 
  private:
+  // Dimensions follow from what a client's graph holds: those of no possible tensor end the step,
+  // whose kernel turns the exception into an error, and not the server.
+  static Shape ValidOrThrow(StatusOr<Shape> shape);
   hlo::Instruction* Start(const char* opcode, DType dtype, const Shape& shape,
                           std::initializer_list<const Hlo*> operands);
   static Hlo Result(const hlo::Instruction& instruction, DType dtype, const Shape& shape) {
     return {instruction.id(), dtype, shape};
   }
-  // The id of the computation of two scalars that applies `opcode` (or the comparison).
+
+  // Instructions go to the computation that was begun last.
+  void Begin(absl::string_view name);
+  int64_t End(int64_t root);
+  hlo::Computation& current() { return *open_.back(); }
+  // Values in a tuple: an instruction of the type of `like`, an operand or `id`, and its parts.
+  hlo::Instruction* StartTuple(const char* opcode, const Values& like);
+  int64_t Tuple(const Values& values);
+  Values Parts(int64_t tuple, const Values& like);
+  // The parameter of a computation, a tuple like `like`, in its parts.
+  Values TupleParameter(const Values& like);
+  // The id of the computation of two scalars that applies `opcode` (or compares, or takes the
+  // second).
   int64_t ScalarFunction(const char* opcode, DType dtype);
+  Status PutInOrder();
 
   const int precision_;
   hlo::Module module_;
-  hlo::Computation entry_;
+  std::vector<std::unique_ptr<hlo::Computation>> open_;  // the program's own, and those inside it
   int64_t next_id_ = 1;
   std::string op_, node_;
   absl::flat_hash_map<std::pair<std::string, DType>, int64_t> functions_;
+  absl::flat_hash_map<int64_t, int64_t> promises_;  // to what keeps them
 };
 
 }  // namespace tensorfleet::pjrt

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "absl/container/flat_hash_set.h"
+#include "absl/strings/match.h"
 #include "runtime/graph/function_library.h"
 #include "runtime/graph/graph_import.h"
 #include "runtime/kernels/kernel_context.h"
@@ -22,6 +23,7 @@ class ClusterLowering {
         graph_(request.body->graph()),
         needed_(needed),
         hlo_("cluster", request.precision),
+        faults_(&hlo_, request.guards_rows),
         values_(graph_.num_node_ids()) {
     for (const VariableState& variable : request.variables) {
       initial_shapes_.push_back(variable.shape);
@@ -73,7 +75,7 @@ class ClusterLowering {
     TFLEET_RETURN_IF_ERROR(CheckTypes(node));
     const LoweringRegistry::Entry* const entry = Lowerings().Find(node.op());
     if (entry == nullptr) return Unimplemented("there is no lowering of ", node.op());
-    LoweringContext context(node, &hlo_, &parameter_of_, inputs, variables,
+    LoweringContext context(node, &hlo_, &faults_, &parameter_of_, inputs, variables,
                             absl::MakeSpan(values_[node.id()]));
     Status status = entry->lower(context);
     if (absl::IsUnimplemented(status)) FindNeeded(node);
@@ -120,7 +122,8 @@ class ClusterLowering {
         return FailedPrecondition("Attempting to use uninitialized value ", variable->name);
       }
       variable->parameter = hlo_.num_parameters();
-      variable->value = hlo_.Parameter(variable->dtype, variable->shape);
+      variable->initial = hlo_.Parameter(variable->dtype, variable->shape);
+      variable->value = variable->initial;
     }
     reads_.push_back(std::make_unique<Value>());
     reads_.back()->dtype = variable->dtype;
@@ -152,6 +155,10 @@ class ClusterLowering {
     static const auto* const kGrowing = new absl::flat_hash_set<std::string>{
         "Fill", "BroadcastTo", "Tile", "Range", "LinSpace", "OneHot", "Pad", "PadV2", "MirrorPad"};
     if (kGrowing->contains(node.op()) && node.output_type(0) != DType::kInt32) return false;
+    if (absl::StartsWith(node.op(), "Stateless") && Lowerings().Find(node.op()) != nullptr &&
+        node.output_type(0) != DType::kUInt64) {
+      return false;
+    }
     KernelInit init(node, request_.device, /*resources=*/nullptr, /*functions=*/nullptr);
     const StatusOr<std::unique_ptr<Kernel>> kernel = request_.kernels->Make(init, kCpu);
     if (!kernel.ok() || (*kernel)->AsAsync() != nullptr) return false;
@@ -222,19 +229,34 @@ class ClusterLowering {
       }
       lowered.results.push_back(std::move(result));
     }
+    const bool has_fault = !faults_.empty();
+    const Hlo fault = faults_.Total();
     std::vector<HloBuilder::Alias> aliases;
     for (size_t i = 0; i < request_.variables.size(); ++i) {
       const VariableState& variable = request_.variables[i];
       if (!variable.is_written) continue;
-      if (variable.parameter >= 0 && initial_shapes_[i] == variable.shape) {
+      const bool is_in_place = variable.parameter >= 0 && initial_shapes_[i] == variable.shape;
+      if (is_in_place) {
         aliases.push_back({static_cast<int64_t>(results.size()), variable.parameter});
+      } else if (has_fault) {
+        lowered.replaced_variables.push_back(static_cast<int>(i));
       }
       lowered.written_variables.push_back(static_cast<int>(i));
-      results.push_back(variable.value);
+      const bool is_guarded = has_fault && is_in_place && variable.needs_guard;
+      results.push_back(is_guarded ? hlo_.Select(hlo_.BroadcastTo(fault, variable.shape),
+                                                 variable.initial, variable.value)
+                                   : variable.value);
       lowered.program_results.emplace_back(variable.dtype, variable.shape);
     }
+    if (has_fault) {
+      lowered.has_fault = true;
+      results.push_back(fault);
+      lowered.program_results.emplace_back(DType::kBool, Shape());
+    }
     FillParameters(&lowered);
-    if (!results.empty()) lowered.module = hlo_.Finish(results, aliases);
+    if (!results.empty()) {
+      TFLEET_ASSIGN_OR_RETURN(lowered.module, hlo_.Finish(results, aliases));
+    }
     return lowered;
   }
 
@@ -253,6 +275,7 @@ class ClusterLowering {
   const Graph& graph_;
   std::vector<int>* const needed_;
   HloBuilder hlo_;
+  Faults faults_;
   const std::function<Hlo(int)> parameter_of_ = [this](int i) { return ParameterOf(i); };
   std::vector<std::vector<Value>> values_;  // by node id and output
   std::vector<std::unique_ptr<Value>> reads_;
@@ -313,6 +336,10 @@ StatusOr<std::unique_ptr<ClusterBody>> ClusterBody::Parse(const std::string& bod
 }
 
 StatusOr<LoweredCluster> LowerCluster(ClusterRequest request, std::vector<int>* needed) {
+  ClusterRequest first = request;
+  StatusOr<LoweredCluster> lowered = ClusterLowering(first, needed).Run();
+  if (lowered.ok() || !absl::IsAborted(lowered.status())) return lowered;
+  request.guards_rows = false;
   return ClusterLowering(request, needed).Run();
 }
 

@@ -56,6 +56,10 @@ struct LoweredCluster {
   // written variables' new values.
   std::vector<std::pair<DType, Shape>> program_results;
   std::vector<int> written_variables;
+  // Behind them, a bool: whether the launch is refused (Faults in lowering.h).
+  bool has_fault = false;
+  // Of the written variables those whose old value has to be put back then.
+  std::vector<int> replaced_variables;
   struct Result {
     enum class From { kProgram, kConstant, kArgument } from = From::kProgram;
     int index = 0;    // of the program's result, or of the argument
@@ -69,6 +73,9 @@ struct ClusterRequest {
   std::vector<ClusterArgument> arguments;
   std::vector<VariableState> variables;
   int precision = 0;
+  // Guards updates of rows without a look at the whole variable. Not for programs in which a check
+  // depends on what it guards.
+  bool guards_rows = true;
   // Kernels and device on which what is the same in every run is computed.
   const KernelRegistry* kernels = nullptr;
   Device* device = nullptr;

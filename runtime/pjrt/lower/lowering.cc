@@ -1,5 +1,7 @@
 #include "runtime/pjrt/lower/lowering.h"
 
+#include <numeric>
+
 #include "runtime/kernels/accelerator.h"
 
 namespace tensorfleet::pjrt {
@@ -46,15 +48,41 @@ StatusOr<Hlo> LoweringContext::Read(int i) {
     return FailedPrecondition("Attempting to use uninitialized value ", variable.name);
   }
   variable.parameter = hlo_.num_parameters();
-  variable.value = hlo_.Parameter(variable.dtype, variable.shape);
+  variable.initial = hlo_.Parameter(variable.dtype, variable.shape);
+  variable.value = variable.initial;
   return variable.value;
 }
 
 void LoweringContext::Write(int i, const Hlo& value) {
+  WriteGuarded(i, value);
+  variables_[i]->needs_guard = true;
+}
+
+void LoweringContext::WriteGuarded(int i, const Hlo& value) {
   VariableState& variable = *variables_[i];
   variable.value = value;
   variable.shape = value.shape;
   variable.is_written = true;
+  variable.needs_guard |= !faults_.gives_promises();
+}
+
+void Faults::Add(const Hlo& is_bad) {
+  std::vector<int64_t> dims(is_bad.shape.rank());
+  std::iota(dims.begin(), dims.end(), 0);
+  faults_.push_back(hlo_.Reduce("or", is_bad, hlo_.Scalar(DType::kBool, 0), dims));
+}
+
+Hlo Faults::Any() {
+  if (!gives_promises_) return Total();
+  if (!promise_.is_valid()) promise_ = hlo_.Promise(DType::kBool, Shape());
+  return promise_;
+}
+
+Hlo Faults::Total() {
+  Hlo total = hlo_.Scalar(DType::kBool, 0);
+  for (const Hlo& fault : faults_) total = hlo_.Binary("or", total, fault);
+  if (promise_.is_valid()) hlo_.Keep(promise_, total);
+  return total;
 }
 
 LoweringRegistry::Entry& LoweringRegistry::Add(
@@ -106,10 +134,27 @@ const LoweringRegistry& Lowerings() {
     AddPoolLowerings(*made);
     AddVariableLowerings(*made);
     AddOptimizerLowerings(*made);
+    AddBatchNormLowerings(*made);
+    AddDivisionLowerings(*made);
+    AddGatherLowerings(*made);
+    AddScatterLowerings(*made);
+    AddSegmentLowerings(*made);
+    AddScanLowerings(*made);
+    AddRandomLowerings(*made);
+    AddComplexLowerings(*made);
     return made;
   }();
   return *all;
 }
+
+namespace {
+
+std::vector<DType> Joined(std::vector<DType> a, const std::vector<DType>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+}  // namespace
 
 const std::vector<DType>& FloatTypes() {
   static const auto* const types =
@@ -117,19 +162,37 @@ const std::vector<DType>& FloatTypes() {
   return *types;
 }
 
+const std::vector<DType>& IntegerTypes() {
+  static const auto* const types =
+      new std::vector<DType>{DType::kInt32, DType::kInt64,  DType::kInt8,   DType::kInt16,
+                             DType::kUInt8, DType::kUInt16, DType::kUInt32, DType::kUInt64};
+  return *types;
+}
+
+const std::vector<DType>& RealTypes() {
+  static const auto* const types = new std::vector<DType>(Joined(FloatTypes(), IntegerTypes()));
+  return *types;
+}
+
+const std::vector<DType>& FloatAndComplexTypes() {
+  static const auto* const types =
+      new std::vector<DType>(Joined(FloatTypes(), {DType::kComplex64, DType::kComplex128}));
+  return *types;
+}
+
 const std::vector<DType>& NumberTypes() {
-  static const auto* const types = new std::vector<DType>{
-      DType::kFloat, DType::kHalf, DType::kBFloat16, DType::kDouble, DType::kInt32,
-      DType::kInt64, DType::kInt8, DType::kInt16,    DType::kUInt8,  DType::kUInt16};
+  static const auto* const types =
+      new std::vector<DType>(Joined(FloatAndComplexTypes(), IntegerTypes()));
   return *types;
 }
 
 const std::vector<DType>& AllTypes() {
-  static const auto* const types = [] {
-    auto* const all = new std::vector<DType>(NumberTypes());
-    all->push_back(DType::kBool);
-    return all;
-  }();
+  static const auto* const types = new std::vector<DType>(Joined(NumberTypes(), {DType::kBool}));
+  return *types;
+}
+
+const std::vector<DType>& IndexTypes() {
+  static const auto* const types = new std::vector<DType>{DType::kInt32, DType::kInt64};
   return *types;
 }
 

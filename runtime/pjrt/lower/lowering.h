@@ -33,18 +33,47 @@ struct VariableState {
   PartialShape declared;  // what a first value must fit where its op checks shapes
   std::string name;       // for errors
   int parameter = -1;     // of the program; -1 while nobody has read it
+  Hlo initial;            // that parameter
   Hlo value;              // the present one
   bool is_written = false;
+  // Whether a write would be there although the launch is refused.
+  bool needs_guard = false;
+};
+
+// Where a launch cannot give what the kernels give, for values that are only known when it runs: an
+// index outside its range above all, which XLA would clamp. The launch then changes no variable,
+// its results are dropped, and the cluster runs on the host, whose kernels say what is wrong (or
+// give the right result).
+class Faults {
+ public:
+  // `gives_promises`: for the program itself, not for what is inside loops and branches.
+  Faults(HloBuilder* hlo, bool gives_promises) : hlo_(*hlo), gives_promises_(gives_promises) {}
+  // `is_bad` of any shape.
+  void Add(const Hlo& is_bad);
+  bool empty() const { return faults_.empty(); }
+  bool gives_promises() const { return gives_promises_; }
+  // Whether there is a fault: of all, also those that are added later; without promises of those so
+  // far.
+  Hlo Any();
+  // Whether there was one; afterwards none may be added.
+  Hlo Total();
+
+ private:
+  HloBuilder& hlo_;
+  const bool gives_promises_;
+  std::vector<Hlo> faults_;
+  Hlo promise_;
 };
 
 class LoweringContext {
  public:
   // `parameter` gives the parameter of the program for an argument of the cluster.
-  LoweringContext(const Node& node, HloBuilder* hlo, const std::function<Hlo(int)>* parameter,
-                  absl::Span<Value* const> inputs, absl::Span<VariableState* const> variables,
-                  absl::Span<Value> outputs)
+  LoweringContext(const Node& node, HloBuilder* hlo, Faults* faults,
+                  const std::function<Hlo(int)>* parameter, absl::Span<Value* const> inputs,
+                  absl::Span<VariableState* const> variables, absl::Span<Value> outputs)
       : node_(node),
         hlo_(*hlo),
+        faults_(*faults),
         parameter_(*parameter),
         inputs_(inputs),
         variables_(variables),
@@ -53,6 +82,7 @@ class LoweringContext {
   const Node& node() const { return node_; }
   HloBuilder& hlo() { return hlo_; }
   int num_inputs() const { return static_cast<int>(inputs_.size()); }
+  Faults& faults() { return faults_; }
   const Shape& shape(int i) const { return inputs_[i]->shape; }
   DType dtype(int i) const { return inputs_[i]->dtype; }
   Hlo input(int i);
@@ -89,11 +119,14 @@ class LoweringContext {
   StatusOr<Hlo> Read(int i);
   // Sets it; of its type.
   void Write(int i, const Hlo& value);
+  // Sets it to what is the old value where Faults::Any is true.
+  void WriteGuarded(int i, const Hlo& value);
   const VariableState& variable(int i) const { return *variables_[i]; }
 
  private:
   const Node& node_;
   HloBuilder& hlo_;
+  Faults& faults_;
   const std::function<Hlo(int)>& parameter_;
   const absl::Span<Value* const> inputs_;             // null for handles and references
   const absl::Span<VariableState* const> variables_;  // by input; null for values
@@ -138,11 +171,23 @@ void AddConvLowerings(LoweringRegistry& lowerings);
 void AddPoolLowerings(LoweringRegistry& lowerings);
 void AddVariableLowerings(LoweringRegistry& lowerings);
 void AddOptimizerLowerings(LoweringRegistry& lowerings);
+void AddBatchNormLowerings(LoweringRegistry& lowerings);
+void AddDivisionLowerings(LoweringRegistry& lowerings);
+void AddGatherLowerings(LoweringRegistry& lowerings);
+void AddScatterLowerings(LoweringRegistry& lowerings);
+void AddSegmentLowerings(LoweringRegistry& lowerings);
+void AddScanLowerings(LoweringRegistry& lowerings);
+void AddRandomLowerings(LoweringRegistry& lowerings);
+void AddComplexLowerings(LoweringRegistry& lowerings);
 
 // Lists of types for `Add`.
-const std::vector<DType>& FloatTypes();   // half, bfloat16, float, double
-const std::vector<DType>& NumberTypes();  // and integers
-const std::vector<DType>& AllTypes();     // and bool
+const std::vector<DType>& FloatTypes();            // half, bfloat16, float, double
+const std::vector<DType>& IntegerTypes();          // of 8 to 64 bits, with and without a sign
+const std::vector<DType>& RealTypes();             // both
+const std::vector<DType>& FloatAndComplexTypes();  // floats, complex64, complex128
+const std::vector<DType>& NumberTypes();           // all of these
+const std::vector<DType>& AllTypes();              // and bool
+const std::vector<DType>& IndexTypes();            // int32, int64
 
 // Sum and mean over many small floats lose digits: they are made in float and rounded at the end.
 DType AccumulatorType(DType dtype);

@@ -1,5 +1,4 @@
-// Element-wise math. Integer division, remainder and power are left to the host: they report
-// division by zero, which a compiled program cannot.
+// Element-wise math. Powers of whole numbers are left to the host.
 #include "runtime/pjrt/lower/broadcast.h"
 #include "runtime/pjrt/lower/lowering.h"
 
@@ -48,13 +47,13 @@ Status BinaryOp(LoweringContext& ctx) {
 
 TFLEET_BINARY(Add, "add");
 TFLEET_BINARY(Atan2, "atan2");
+TFLEET_BINARY(BitwiseXor, "xor");
 TFLEET_BINARY(LogicalAnd, "and");
 TFLEET_BINARY(LogicalOr, "or");
 TFLEET_BINARY(Maximum, "maximum");
 TFLEET_BINARY(Minimum, "minimum");
 TFLEET_BINARY(Mul, "multiply");
 TFLEET_BINARY(Pow, "power");
-TFLEET_BINARY(RealDiv, "divide");
 TFLEET_BINARY(Sub, "subtract");
 
 template <const char* const* kDirection>
@@ -93,6 +92,34 @@ Status Inv(LoweringContext& ctx) {
   return OkStatus();
 }
 
+Status Xdivy(LoweringContext& ctx, bool is_log) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  HloBuilder& b = ctx.hlo();
+  const Hlo x = b.BroadcastTo(ctx.input(0), shape), y = b.BroadcastTo(ctx.input(1), shape);
+  const Hlo zero = b.Full(x.dtype, shape, 0);
+  const Hlo value = is_log ? b.Mul(x, b.Unary("log", y)) : b.Div(x, y);
+  ctx.Set(0, b.Select(b.Compare("EQ", x, zero), zero, value));
+  return OkStatus();
+}
+Status Xlogy(LoweringContext& ctx) { return Xdivy(ctx, true); }
+Status XdivY(LoweringContext& ctx) { return Xdivy(ctx, false); }
+
+Status IsInf(LoweringContext& ctx) {
+  const Hlo x = ctx.input(0);
+  HloBuilder& b = ctx.hlo();
+  const Hlo infinite = b.Full(x.dtype, x.shape, std::numeric_limits<double>::infinity());
+  ctx.Set(0, b.Compare("EQ", b.Unary("abs", x), infinite));
+  return OkStatus();
+}
+
+Status Tan(LoweringContext& ctx) {
+  HloBuilder& b = ctx.hlo();
+  const DType dtype = ctx.dtype(0);
+  const Hlo x = b.Convert(ctx.input(0), AccumulatorType(dtype));
+  ctx.Set(0, b.Convert(b.Div(b.Unary("sine", x), b.Unary("cosine", x)), dtype));
+  return OkStatus();
+}
+
 Status Square(LoweringContext& ctx) {
   ctx.Set(0, ctx.hlo().Mul(ctx.input(0), ctx.input(0)));
   return OkStatus();
@@ -112,13 +139,6 @@ Status DivNoNan(LoweringContext& ctx) {
   const Hlo x = b.BroadcastTo(ctx.input(0), shape), y = b.BroadcastTo(ctx.input(1), shape);
   const Hlo zero = b.Full(x.dtype, shape, 0);
   ctx.Set(0, b.Select(b.Compare("EQ", y, zero), zero, b.Div(x, y)));
-  return OkStatus();
-}
-
-Status FloorDiv(LoweringContext& ctx) {
-  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
-  HloBuilder& b = ctx.hlo();
-  ctx.Set(0, b.Unary("floor", b.BinaryBroadcast("divide", ctx.input(0), ctx.input(1), shape)));
   return OkStatus();
 }
 
@@ -237,8 +257,17 @@ Status Cast(LoweringContext& ctx) {
     ctx.Set(0, b.Compare("NE", x, b.Full(from, x.shape, 0)));
     return OkStatus();
   }
-  if (IsFloating(from) && !IsFloating(to)) return Unimplemented("floats to integers");
-  ctx.Set(0, b.Convert(x, to));
+  if (IsFloating(from) && IsInteger(to)) return Unimplemented("floats to integers");
+  if (IsComplex(from) && IsInteger(to)) return Unimplemented("complex numbers to integers");
+  // The imaginary part is dropped, or zero.
+  if (IsComplex(from) && !IsComplex(to)) {
+    ctx.Set(0, b.Convert(b.Real(x), to));
+  } else if (IsComplex(to) && !IsComplex(from)) {
+    const DType part = to == DType::kComplex128 ? DType::kDouble : DType::kFloat;
+    ctx.Set(0, b.Complex(b.Convert(x, part), b.Full(part, x.shape, 0)));
+  } else {
+    ctx.Set(0, b.Convert(x, to));
+  }
   return OkStatus();
 }
 
@@ -246,47 +275,58 @@ Status Cast(LoweringContext& ctx) {
 
 void AddMathLowerings(LoweringRegistry& r) {
   const std::vector<DType> signed_numbers = {DType::kFloat,  DType::kHalf,  DType::kBFloat16,
-                                             DType::kDouble, DType::kInt32, DType::kInt64};
-  const std::vector<DType>& floats = FloatTypes();
-  const std::pair<const char*, Lowering> kFloats[] = {
-      {"Ceil", Ceil},         {"Cos", Cos},
-      {"Exp", Exp},           {"Expm1", Expm1},
-      {"Floor", Floor},       {"IsFinite", IsFinite},
-      {"Log", Log},           {"Log1p", Log1p},
-      {"Rint", Round},        {"Round", Round},
-      {"Rsqrt", Rsqrt},       {"Sigmoid", Sigmoid},
-      {"Sin", Sin},           {"Sqrt", Sqrt},
-      {"Tanh", Tanh},         {"Inv", Inv},
-      {"Reciprocal", Inv},    {"RealDiv", RealDiv},
-      {"Div", RealDiv},       {"DivNoNan", DivNoNan},
-      {"FloorDiv", FloorDiv}, {"Pow", Pow},
-      {"Atan2", Atan2},       {"Relu", Relu},
-      {"Relu6", Relu6},       {"LeakyRelu", LeakyRelu},
-      {"Elu", Elu},           {"Softsign", Softsign},
-      {"Softplus", Softplus}, {"IsNan", IsNan}};
-  for (const auto& [op, lower] : kFloats) r.Add(op, lower, {{"T", floats}});
-  const std::pair<const char*, Lowering> kSigned[] = {{"Abs", Abs},
-                                                      {"Neg", Neg},
-                                                      {"Sign", Sign},
-                                                      {"Square", Square},
-                                                      {"SquaredDifference", SquaredDifference},
-                                                      {"ClipByValue", ClipByValue}};
-  for (const auto& [op, lower] : kSigned) r.Add(op, lower, {{"T", signed_numbers}});
-  const std::pair<const char*, Lowering> kNumbers[] = {
-      {"Add", Add},         {"AddV2", Add},
-      {"Sub", Sub},         {"Mul", Mul},
-      {"Maximum", Maximum}, {"Minimum", Minimum},
-      {"Greater", Greater}, {"GreaterEqual", GreaterEqual},
-      {"Less", Less},       {"LessEqual", LessEqual},
-      {"AddN", AddN}};
-  for (const auto& [op, lower] : kNumbers) r.Add(op, lower, {{"T", NumberTypes()}});
-  r.Add("Equal", CheckedCompare<Equal>, {{"T", AllTypes()}});
-  r.Add("NotEqual", CheckedCompare<NotEqual>, {{"T", AllTypes()}});
+                                             DType::kDouble, DType::kInt32, DType::kInt64,
+                                             DType::kInt8,   DType::kInt16};
+  const auto add = [&r](std::initializer_list<std::pair<const char*, Lowering>> ops,
+                        const std::vector<DType>& types) {
+    for (const auto& [op, lower] : ops) r.Add(op, lower, {{"T", types}});
+  };
+  add({{"Ceil", Ceil},           {"Floor", Floor}, {"IsFinite", IsFinite}, {"Rint", Round},
+       {"Round", Round},         {"Atan2", Atan2}, {"Relu", Relu},         {"Relu6", Relu6},
+       {"LeakyRelu", LeakyRelu}, {"Elu", Elu},     {"Softsign", Softsign}, {"Softplus", Softplus},
+       {"IsNan", IsNan},         {"IsInf", IsInf}, {"Pow", Pow},           {"DivNoNan", DivNoNan},
+       {"Expm1", Expm1},         {"Log1p", Log1p}, {"Sigmoid", Sigmoid},   {"Xlogy", Xlogy},
+       {"Xdivy", XdivY},         {"Tan", Tan}},
+      FloatTypes());
+  add({{"Cos", Cos},
+       {"Exp", Exp},
+       {"Log", Log},
+       {"Rsqrt", Rsqrt},
+       {"Sin", Sin},
+       {"Sqrt", Sqrt},
+       {"Tanh", Tanh},
+       {"Inv", Inv},
+       {"Reciprocal", Inv}},
+      FloatAndComplexTypes());
+  add({{"Abs", Abs},
+       {"Sign", Sign},
+       {"SquaredDifference", SquaredDifference},
+       {"ClipByValue", ClipByValue}},
+      signed_numbers);
+  std::vector<DType> with_complex = signed_numbers;
+  with_complex.insert(with_complex.end(), {DType::kComplex64, DType::kComplex128});
+  add({{"Neg", Neg}, {"Square", Square}}, with_complex);
+  add({{"Maximum", Maximum},
+       {"Minimum", Minimum},
+       {"Greater", Greater},
+       {"GreaterEqual", GreaterEqual},
+       {"Less", Less},
+       {"LessEqual", LessEqual}},
+      RealTypes());
+  add({{"Add", Add}, {"AddV2", Add}, {"Sub", Sub}, {"Mul", Mul}, {"AddN", AddN}}, NumberTypes());
+  add({{"BitwiseAnd", LogicalAnd},
+       {"BitwiseOr", LogicalOr},
+       {"BitwiseXor", BitwiseXor},
+       {"Invert", LogicalNot}},
+      IntegerTypes());
+  add({{"Equal", CheckedCompare<Equal>},
+       {"NotEqual", CheckedCompare<NotEqual>},
+       {"Select", Select},
+       {"SelectV2", SelectV2}},
+      AllTypes());
   r.Add("LogicalAnd", LogicalAnd);
   r.Add("LogicalOr", LogicalOr);
   r.Add("LogicalNot", LogicalNot);
-  r.Add("Select", Select, {{"T", AllTypes()}});
-  r.Add("SelectV2", SelectV2, {{"T", AllTypes()}});
   r.Add("Cast", Cast, {{"SrcT", AllTypes()}, {"DstT", AllTypes()}}).is_light = true;
 }
 

@@ -52,7 +52,10 @@ Status BatchMatMul(LoweringContext& ctx) {
 }  // namespace
 
 void AddMatMulLowerings(LoweringRegistry& r) {
-  r.Add("MatMul", MatMul, {{"T", FloatTypes()}});
+  std::vector<DType> types = FloatAndComplexTypes();
+  types.insert(types.end(), {DType::kInt32, DType::kInt64});
+  r.Add("MatMul", MatMul, {{"T", types}});
+  // An adjoint of a complex matrix is more than a transpose.
   r.Add("BatchMatMul", BatchMatMul, {{"T", FloatTypes()}});
   r.Add("BatchMatMulV2", BatchMatMul, {{"T", FloatTypes()}});
 }

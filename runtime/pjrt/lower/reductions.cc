@@ -54,16 +54,21 @@ Status Prod(LoweringContext& ctx) { return Reduce(ctx, "multiply", 1); }
 Status Mean(LoweringContext& ctx) { return Reduce(ctx, "add", 0, /*is_mean=*/true); }
 Status All(LoweringContext& ctx) { return Reduce(ctx, "and", 1); }
 Status Any(LoweringContext& ctx) { return Reduce(ctx, "or", 0); }
-Status Max(LoweringContext& ctx) {
-  return Reduce(ctx, "maximum", -std::numeric_limits<double>::infinity());
+
+Status Extreme(LoweringContext& ctx, const char* opcode, const Hlo& initial) {
+  TFLEET_ASSIGN_OR_RETURN(const Axes axes, AxesOf(ctx));
+  HloBuilder& b = ctx.hlo();
+  ctx.Set(0, b.Reshape(b.Reduce(opcode, ctx.input(0), initial, axes.reduced), axes.result));
+  return OkStatus();
 }
+Status Max(LoweringContext& ctx) { return Extreme(ctx, "maximum", ctx.hlo().Lowest(ctx.dtype(0))); }
 Status Min(LoweringContext& ctx) {
-  return Reduce(ctx, "minimum", std::numeric_limits<double>::infinity());
+  return Extreme(ctx, "minimum", ctx.hlo().Highest(ctx.dtype(0)));
 }
 
 // The first of the largest (smallest): its position is the smallest among those that are equal to
 // the extreme. NaN is never equal: left to the lowering's caller as position 0.
-Status ArgExtreme(LoweringContext& ctx, const char* opcode, double initial) {
+Status ArgExtreme(LoweringContext& ctx, const char* opcode, const Hlo& initial) {
   TFLEET_ASSIGN_OR_RETURN(const std::vector<int64_t> axis, ctx.ConstantInts(1));
   if (axis.size() != 1) return Unimplemented("an axis that is no scalar");
   TFLEET_ASSIGN_OR_RETURN(const int checked, CheckedAxis(axis[0], ctx.shape(0).rank()));
@@ -72,7 +77,7 @@ Status ArgExtreme(LoweringContext& ctx, const char* opcode, double initial) {
   TFLEET_ASSIGN_OR_RETURN(const DType type, ctx.Attr<DType>("output_type"));
   HloBuilder& b = ctx.hlo();
   const Hlo x = ctx.input(0);
-  const Hlo extreme = b.Reduce(opcode, x, b.Scalar(x.dtype, initial), {checked});
+  const Hlo extreme = b.Reduce(opcode, x, initial, {checked});
   std::vector<int64_t> kept;
   for (int i = 0; i < x.shape.rank(); ++i) {
     if (i != checked) kept.push_back(i);
@@ -91,30 +96,25 @@ Status ArgExtreme(LoweringContext& ctx, const char* opcode, double initial) {
 }
 
 Status ArgMax(LoweringContext& ctx) {
-  return ArgExtreme(ctx, "maximum", -std::numeric_limits<double>::infinity());
+  return ArgExtreme(ctx, "maximum", ctx.hlo().Lowest(ctx.dtype(0)));
 }
 Status ArgMin(LoweringContext& ctx) {
-  return ArgExtreme(ctx, "minimum", std::numeric_limits<double>::infinity());
+  return ArgExtreme(ctx, "minimum", ctx.hlo().Highest(ctx.dtype(0)));
 }
 
 }  // namespace
 
 void AddReductionLowerings(LoweringRegistry& r) {
-  r.Add("Sum", Sum,
-        {{"T",
-          {DType::kFloat, DType::kHalf, DType::kBFloat16, DType::kDouble, DType::kInt32,
-           DType::kInt64}}});
-  for (const auto& [op, lower] : {std::pair<const char*, Lowering>{"Prod", Prod},
-                                  {"Mean", Mean},
-                                  {"Max", Max},
-                                  {"Min", Min}}) {
-    r.Add(op, lower, {{"T", FloatTypes()}});
+  for (const auto& [op, lower] : {std::pair<const char*, Lowering>{"Sum", Sum}, {"Prod", Prod}}) {
+    r.Add(op, lower, {{"T", NumberTypes()}});
   }
+  r.Add("Mean", Mean, {{"T", FloatAndComplexTypes()}});
+  r.Add("Max", Max, {{"T", RealTypes()}});
+  r.Add("Min", Min, {{"T", RealTypes()}});
   r.Add("All", All);
   r.Add("Any", Any);
-  const std::vector<DType> indices = {DType::kInt32, DType::kInt64};
-  r.Add("ArgMax", ArgMax, {{"T", FloatTypes()}, {"output_type", indices}});
-  r.Add("ArgMin", ArgMin, {{"T", FloatTypes()}, {"output_type", indices}});
+  r.Add("ArgMax", ArgMax, {{"T", RealTypes()}, {"output_type", IndexTypes()}});
+  r.Add("ArgMin", ArgMin, {{"T", RealTypes()}, {"output_type", IndexTypes()}});
 }
 
 }  // namespace tensorfleet::pjrt

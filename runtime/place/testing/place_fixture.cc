@@ -81,6 +81,37 @@ void AddFoldingOps(OpRegistry& ops) {
   ops.Add(OpSchemaBuilder("UseInts").Input("a: int32").Input("b: int32").Stateful());
 }
 
+void AddRandomOps(OpRegistry& ops) {
+  for (const char* name : {"RandomUniform", "RandomStandardNormal"}) {
+    ops.Add(OpSchemaBuilder(name)
+                .Input("shape: T")
+                .Output("output: dtype")
+                .Attr("seed: int = 0")
+                .Attr("seed2: int = 0")
+                .Attr("dtype: type")
+                .Attr("T: type")
+                .Stateful());
+  }
+  ops.Add(OpSchemaBuilder("_ReserveRandom")
+              .Input("shape: T")
+              .Output("key: uint64")
+              .Output("counter: uint64")
+              .Attr("seed: int = 0")
+              .Attr("seed2: int = 0")
+              .Attr("T: type")
+              .Stateful());
+  for (const char* name : {"StatelessRandomUniformV2", "StatelessRandomNormalV2"}) {
+    ops.Add(OpSchemaBuilder(name)
+                .Input("shape: Tshape")
+                .Input("key: uint64")
+                .Input("counter: uint64")
+                .Input("alg: int32")
+                .Output("output: dtype")
+                .Attr("dtype: type")
+                .Attr("Tshape: type"));
+  }
+}
+
 void AddFunctionOps(OpRegistry& ops) {
   for (const char* name : {"PartitionedCall", "StatefulPartitionedCall"}) {
     OpSchemaBuilder op(name);
@@ -258,6 +289,7 @@ OpRegistry* MakeOps() {
   AddTransferOps(*ops);
   AddFoldingOps(*ops);
   AddFunctionOps(*ops);
+  AddRandomOps(*ops);
   return ops;
 }
 

@@ -64,6 +64,22 @@ class RandomFloats final : public Kernel {
   DType dtype_ = DType::kFloat;
 };
 
+// The place where an op of that shape would begin to draw.
+class ReserveRandom final : public Kernel {
+ public:
+  explicit ReserveRandom(KernelInit& init) : generator_(init) {}
+  Status Compute(KernelContext& ctx) const override {
+    TFLEET_ASSIGN_OR_RETURN(const Shape shape, ShapeFromInput(ctx.input(0)));
+    const Philox at = generator_.Reserve(ReservedBlocks(shape.num_elements()));
+    ctx.SetOutput(0, Tensor::Vector<uint64_t>({at.key()}));
+    ctx.SetOutput(1, Tensor::Vector<uint64_t>({at.counter_low(), at.counter_high()}));
+    return OkStatus();
+  }
+
+ private:
+  const Generator generator_;
+};
+
 class RandomUniformInt final : public Kernel {
  public:
   explicit RandomUniformInt(KernelInit& init) : generator_(init) { init.Get("Tout", &dtype_); }
@@ -156,6 +172,7 @@ void RegisterRandomKernels(KernelRegistry& kernels) {
   for (const DType t : {DType::kInt32, DType::kInt64}) {
     kernels.Add<RandomUniformInt>("RandomUniformInt", kCpu, {{"Tout", t}});
   }
+  kernels.Add<ReserveRandom>("_ReserveRandom", kCpu);
   kernels.Add<RandomShuffle>("RandomShuffle", kCpu);
 }
 
