@@ -13,11 +13,12 @@ import shlex
 import subprocess
 import sys
 import threading
+import urllib.request
 
 import numpy as np
 import tf_client_cases
 from case_tools import E, Cluster, graph, main_of, only_ours, raises, session, tf, v1
-from server_cases import environment
+from server_cases import environment, flags
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / ".accelerators"
 PLUGINS = [p for p in (FOLDER / "xla-cpu-pjrt/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
@@ -145,6 +146,38 @@ def case_training_in_place_gives_what_the_cpu_gives(plugin):
         a, b = on_both(plugin, mlp(optimizer, use_resource), [x, y], steps=8)
         assert a[-1] < a[0], a
         close(a, b, 2e-3)
+
+
+def metrics(port, *names):
+    """Counters of the server about its devices."""
+    with urllib.request.urlopen("http://localhost:%d/metrics" % port, timeout=10) as answer:
+        lines = answer.read().decode().splitlines()
+    values = {line.split()[0]: float(line.split()[1]) for line in lines if line.startswith("tensorfleet_device_")}
+    return np.array([values["tensorfleet_device_" + name] for name in names])
+
+
+@each_plugin
+def case_a_training_step_is_a_few_launches_and_copies_its_feeds_only(plugin):
+    port = tf_client_cases.free_ports(1)[0]
+    rng = np.random.RandomState(1)
+    x, y = rng.rand(32, 784).astype("f"), rng.randint(0, 10, 32).astype("i")
+    with flags("--metrics_port %d" % port), cluster(plugin) as c, graph() as g:
+        with tf.device("/gpu:0"):
+            images, labels = v1.placeholder(tf.float32, [None, 784]), v1.placeholder(tf.int32, [None])
+            loss, train = mlp(lambda: v1.train.AdamOptimizer(0.001), True)("gpu", images, labels)
+        with session(c.target("local"), g) as s:
+            s.run(v1.global_variables_initializer())
+            feeds = {images: x, labels: y}
+            for _ in range(2):
+                s.run([loss, train], feeds)
+            names = ("launches_total", "copies_to_device_total", "copies_to_host_total", "host_runs_total",
+                     "programs_compiled_total", "variables_doubled_total")
+            before = metrics(port, *names)
+            for _ in range(5):
+                s.run([loss, train], feeds)
+            launches, to_device, to_host, on_host, compiled, doubled = metrics(port, *names) - before
+            assert 5 <= launches <= 15 and to_device == 10 and to_host == 5, (launches, to_device, to_host)
+            assert on_host == compiled == doubled == 0, (on_host, compiled, doubled)
 
 
 @each_plugin

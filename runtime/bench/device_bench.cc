@@ -14,7 +14,7 @@
 #include "runtime/client/ops.h"
 #include "runtime/client/session.h"
 #include "runtime/ops/all.h"
-#include "runtime/pjrt/cluster_kernel.h"
+#include "runtime/pjrt/device_metrics.h"
 #include "runtime/pjrt/devices.h"
 #include "runtime/pjrt/placements.h"
 #include "runtime/rpc/server.h"

@@ -16,6 +16,7 @@
 #include "runtime/cli/server_config.h"
 #include "runtime/device/cpu_devices.h"
 #include "runtime/ops/all.h"
+#include "runtime/pjrt/device_metrics.h"
 #include "runtime/pjrt/devices.h"
 #include "runtime/pjrt/placements.h"
 #include "runtime/rpc/server.h"
@@ -130,7 +131,9 @@ Status Serve(const ServerFlags& flags) {
 
   std::unique_ptr<rpc::MetricsServer> metrics;
   if (flags.metrics_port > 0) {
-    TFLEET_ASSIGN_OR_RETURN(metrics, rpc::MetricsServer::Start(flags.metrics_port));
+    TFLEET_ASSIGN_OR_RETURN(
+        metrics, rpc::MetricsServer::Start(
+                     flags.metrics_port, devices->empty() ? nullptr : &pjrt::RenderDeviceMetrics));
     LogInfo("Serving metrics", {{"port", flags.metrics_port}, {"path", "/metrics"}});
   }
   TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Server> server, rpc::Server::Start(options));

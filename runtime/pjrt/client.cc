@@ -5,6 +5,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "runtime/pjrt/device_buffer.h"
+#include "runtime/pjrt/device_metrics.h"
 
 namespace tensorfleet::pjrt {
 namespace {
@@ -212,6 +213,7 @@ StatusOr<Tensor> Client::ToDevice(const Tensor& tensor, int device) const {
 void Client::ToHost(const Tensor& tensor, std::function<void(StatusOr<Tensor>)> done) const {
   const DeviceBuffer* const buffer = DeviceBufferOf(tensor);
   if (buffer == nullptr) return done(tensor);
+  ++Counts().copies_to_host;
   StatusOr<Tensor> copy = Tensor::Allocate(tensor.dtype(), tensor.shape());
   if (!copy.ok()) return done(std::move(copy));
   static char no_data;

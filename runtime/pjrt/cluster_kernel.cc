@@ -6,6 +6,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "runtime/base/log.h"
 #include "runtime/pjrt/device_buffer.h"
+#include "runtime/pjrt/device_metrics.h"
 #include "runtime/pjrt/host_cluster.h"
 #include "runtime/pjrt/lower/lower_cluster.h"
 #include "runtime/tensor/resource_handle.h"
@@ -250,13 +251,30 @@ class ClusterRun : public std::enable_shared_from_this<ClusterRun> {
     program->lowered = *std::move(lowered);
     if (program->lowered.module.empty()) return Use(std::move(program));
     const std::string module = std::exchange(program->lowered.module, "");
-    kernel_.device().cache().Get(module, kernel_.name(), &ctx_.pool(),
+    kernel_.device().cache().Get(module, Described(), &ctx_.pool(),
                                  [self = shared_from_this(),
                                   program](StatusOr<std::shared_ptr<const Executable>> executable) {
                                    if (!executable.ok()) return self->GiveUp(executable.status());
                                    program->executable = *std::move(executable);
                                    self->Use(program);
                                  });
+  }
+
+  // For the log: the cluster and the shapes that it is compiled for.
+  std::string Described() const {
+    constexpr size_t kMaxText = 300;
+    std::string text = absl::StrCat(kernel_.name(), " for");
+    for (int i = 0; i < ctx_.num_inputs() && text.size() < kMaxText; ++i) {
+      if (slots_[i] >= 0) continue;
+      const Tensor& value = ctx_.input(i);
+      absl::StrAppend(&text, " ", DTypeName(value.dtype()), value.shape().ToString());
+    }
+    for (const ResourceRef<Variable>& variable : variables_) {
+      if (text.size() >= kMaxText) break;
+      const Tensor value = variable->Read();
+      if (value.is_valid()) absl::StrAppend(&text, " variable", value.shape().ToString());
+    }
+    return text;
   }
 
   // For these shapes, for good, unless it is only for want of a variable's value.
@@ -526,11 +544,6 @@ void ClusterKernel::ComputeAsync(KernelContext& ctx, Done done) const {
 
 std::unique_ptr<Kernel> MakeClusterKernel(KernelInit& init, PjrtDevice* device) {
   return std::make_unique<ClusterKernel>(init, device);
-}
-
-LaunchCounts& Counts() {
-  static auto* const counts = new LaunchCounts;
-  return *counts;
 }
 
 }  // namespace tensorfleet::pjrt

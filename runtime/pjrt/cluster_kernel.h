@@ -13,15 +13,4 @@ namespace tensorfleet::pjrt {
 // Errors are recorded in `init`.
 std::unique_ptr<Kernel> MakeClusterKernel(KernelInit& init, PjrtDevice* device);
 
-// Counts of this process, for tests and metrics.
-struct LaunchCounts {
-  std::atomic<int64_t> launches{0};
-  std::atomic<int64_t> host_runs{0};  // of clusters that could not be compiled
-  std::atomic<int64_t> refused{0};    // launches whose values only the host's kernels can judge
-  std::atomic<int64_t> copies_to_device{0};
-  std::atomic<int64_t> donated{0};  // variables that were updated in place
-  std::atomic<int64_t> doubled{0};  // variables whose memory somebody else held
-};
-LaunchCounts& Counts();
-
 }  // namespace tensorfleet::pjrt

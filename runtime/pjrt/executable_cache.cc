@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "runtime/base/log.h"
+#include "runtime/pjrt/device_metrics.h"
 
 namespace tensorfleet::pjrt {
 
@@ -19,7 +20,10 @@ void ExecutableCache::Get(const std::string& module, const std::string& what, Th
     if (known == nullptr) entry->waiting.push_back(std::move(done));
     if (known == nullptr && !is_new) return;
   }
-  if (known != nullptr) return done(std::move(known));
+  if (known != nullptr) {
+    ++Counts().cache_hits;
+    return done(std::move(known));
+  }
   pool->Schedule([this, module, what] { Compile(module, what); });
 }
 
@@ -31,7 +35,8 @@ void ExecutableCache::Compile(const std::string& module, const std::string& what
   if (!made.ok()) result = made.status();
   if (made.ok()) {
     result = std::shared_ptr<const Executable>(*std::move(made));
-    compiled_.fetch_add(1, std::memory_order_relaxed);
+    ++Counts().compiled;
+    Counts().compile_nanos += static_cast<int64_t>(1e6 * took.count());
     LogInfo("Compiled a cluster", {{"cluster", what},
                                    {"for", client_.platform()},
                                    {"milliseconds", static_cast<int64_t>(took.count())}});

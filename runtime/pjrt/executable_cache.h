@@ -2,7 +2,6 @@
 // is compiled once. Bounded: the ones that nobody asked for longest go first. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <functional>
 #include <memory>
 #include <string>
@@ -27,8 +26,6 @@ class ExecutableCache {
   // is not kept.
   void Get(const std::string& module, const std::string& what, ThreadPool* pool, Done done);
 
-  int64_t compiled() const { return compiled_.load(std::memory_order_relaxed); }
-
  private:
   struct Entry {
     std::shared_ptr<const Executable> executable;
@@ -40,7 +37,6 @@ class ExecutableCache {
 
   const Client& client_;
   const size_t max_programs_;
-  std::atomic<int64_t> compiled_{0};
   Mutex mu_;
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);
   int64_t uses_ ABSL_GUARDED_BY(mu_) = 0;

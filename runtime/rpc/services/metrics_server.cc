@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t kMaxRequestBytes = 16 << 10;
 
-std::string Respond(absl::string_view request) {
+std::string Respond(absl::string_view request, const std::function<std::string()>& more) {
   const auto answer = [](absl::string_view status, absl::string_view body) {
     return absl::StrCat(
         "HTTP/1.1 ", status,
@@ -30,12 +30,12 @@ std::string Respond(absl::string_view request) {
   if (!absl::StartsWith(request, "GET ")) return answer("405 Method Not Allowed", "GET only\n");
   const absl::string_view path = request.substr(4, request.find(' ', 4) - 4);
   if (path == "/metrics" || absl::StartsWith(path, "/metrics?"))
-    return answer("200 OK", RenderMetrics());
+    return answer("200 OK", absl::StrCat(RenderMetrics(), more ? more() : ""));
   if (path == "/healthz") return answer("200 OK", "ok\n");
   return answer("404 Not Found", "the metrics are under /metrics\n");
 }
 
-void Serve(int socket) {
+void Serve(int socket, const std::function<std::string()>& more) {
   const timeval patience{2, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
   ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
@@ -46,7 +46,7 @@ void Serve(int socket) {
     if (n <= 0) return;
     request.append(block, static_cast<size_t>(n));
   }
-  const std::string response = Respond(request);
+  const std::string response = Respond(request, more);
   size_t sent = 0;
   while (sent < response.size()) {
     const ssize_t n = ::send(socket, response.data() + sent, response.size() - sent, MSG_NOSIGNAL);
@@ -57,7 +57,8 @@ void Serve(int socket) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
+StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port,
+                                                              std::function<std::string()> more) {
   const int listener = ::socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const auto fail = [&](absl::string_view what) {
     const int error = errno;
@@ -76,11 +77,13 @@ StatusOr<std::unique_ptr<MetricsServer>> MetricsServer::Start(int port) {
   if (::listen(listener, 16) != 0) return fail("listen");
   int stop[2];
   if (::pipe(stop) != 0) return fail("pipe");
-  return std::unique_ptr<MetricsServer>(new MetricsServer(listener, stop[0], stop[1]));
+  return std::unique_ptr<MetricsServer>(
+      new MetricsServer(listener, stop[0], stop[1], std::move(more)));
 }
 
-MetricsServer::MetricsServer(int listener, int stop_read, int stop_write)
-    : listener_(listener), stop_read_(stop_read), stop_write_(stop_write) {
+MetricsServer::MetricsServer(int listener, int stop_read, int stop_write,
+                             std::function<std::string()> more)
+    : listener_(listener), stop_read_(stop_read), stop_write_(stop_write), more_(std::move(more)) {
   thread_ = std::thread([this] { Loop(); });
   pthread_setname_np(thread_.native_handle(), "metrics");
 }
@@ -99,7 +102,7 @@ void MetricsServer::Loop() {
     if (ready[0].revents == 0) continue;
     const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (socket < 0) continue;
-    Serve(socket);
+    Serve(socket, more_);
     ::close(socket);
   }
 }

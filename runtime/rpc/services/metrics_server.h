@@ -6,7 +6,9 @@
 // It has no /healthz either, and takes three threads and 0.5 MB.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "runtime/base/status.h"
@@ -15,15 +17,18 @@ namespace tensorfleet::rpc {
 
 class MetricsServer {
  public:
-  // Errors: Unavailable when the port cannot be listened on.
-  static StatusOr<std::unique_ptr<MetricsServer>> Start(int port);
+  // `more` gives what is not in RenderMetrics, in the same form; empty for nothing. Errors:
+  // Unavailable when the port cannot be listened on.
+  static StatusOr<std::unique_ptr<MetricsServer>> Start(int port,
+                                                        std::function<std::string()> more = {});
   ~MetricsServer();
 
  private:
-  MetricsServer(int listener, int stop_read, int stop_write);
+  MetricsServer(int listener, int stop_read, int stop_write, std::function<std::string()> more);
   void Loop();
 
   const int listener_, stop_read_, stop_write_;
+  const std::function<std::string()> more_;
   std::thread thread_;
 };
 
