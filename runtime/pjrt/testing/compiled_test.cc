@@ -21,7 +21,8 @@ const Client* ClientOf(const std::string& path) {
     PluginSpec spec;
     spec.type = "GPU";
     spec.path = path;
-    spec.options.push_back({"cpu_device_count", int64_t{1}});
+    if (absl::StrContains(path, "cpu")) spec.options.push_back({"cpu_device_count", int64_t{1}});
+    spec.precision = 2;  // as the kernels compute
     StatusOr<std::unique_ptr<Client>> opened = Client::Open(spec);
     EXPECT_TRUE(opened.ok()) << opened.status();
     if (opened.ok()) client = *std::move(opened);
@@ -137,6 +138,7 @@ StatusOr<NodeRun> CompiledTest::Compiled(const NodeCase& c) {
     request.body = parsed.get();
     request.kernels = &CpuKernels();
     request.device = step().device;
+    request.precision = client().spec().precision;
     for (int i = 0; i < node.num_inputs(); ++i) {
       ClusterArgument& argument = request.arguments.emplace_back();
       if (i < states) {

@@ -1,10 +1,16 @@
 #include "runtime/pjrt/testing/test_plugin.h"
 
+#include <stdlib.h>
 #include <unistd.h>
+
+#include "absl/strings/str_split.h"
 
 namespace tensorfleet::pjrt {
 
 std::vector<std::string> TestPlugins() {
+  if (const char* const others = ::getenv("TENSORFLEET_TEST_PLUGINS")) {
+    return absl::StrSplit(others, ',', absl::SkipEmpty());
+  }
   std::vector<std::string> found;
   for (const char* path :
        {TENSORFLEET_ACCELERATORS "/xla-cpu-pjrt/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
