@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/missing_ops.h"
 #include "runtime/cli/op_files.h"
 #include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
@@ -67,20 +68,48 @@ int PrintOps(const std::string& wanted) {
   return 0;
 }
 
+int PrintMissing(const std::string& path) {
+  const StatusOr<std::vector<ExportedGraph>> graphs = ReadExportedGraphs(path);
+  if (!graphs.ok()) {
+    std::cerr << "tensorfleet ops: " << graphs.status().message() << '\n';
+    return 1;
+  }
+  size_t refused = 0;
+  for (const ExportedGraph& exported : *graphs) {
+    for (const Refusal& refusal : MissingOps(exported.graph)) {
+      ++refused;
+      std::cout << refusal.op << "  " << refusal.why << "\n  " << refusal.nodes << " nodes, first "
+                << refusal.first << '\n';
+    }
+  }
+  if (refused == 0) std::cout << "every op of " << path << " runs here\n";
+  return refused == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 void AddOpsCommand(CLI::App* app, int* exit_code) {
   CLI::App* command = app->add_subcommand(
       "ops", "Lists the ops that servers run, and the types that each has kernels for");
-  auto op = std::make_shared<std::string>();
-  command->add_option("op", *op, "One op only, with its signature");
-  auto where = std::make_shared<std::string>();
+  struct Flags {
+    std::string op, where, graph;
+  };
+  auto flags = std::make_shared<Flags>();
+  CLI::Option* op = command->add_option("op", flags->op, "One op only, with its signature");
   command->add_option(
-      "--where", *where,
+      "--where", flags->where,
       "Names the files of this op's schema, kernels and tests, from the root of the "
       "sources");
-  command->callback(
-      [op, where, exit_code] { *exit_code = where->empty() ? PrintOps(*op) : PrintFiles(*where); });
+  command
+      ->add_option("--missing", flags->graph,
+                   "What would be refused of this graph, and why: a GraphDef, a MetaGraphDef or a "
+                   "SavedModel, binary or text. Ends with 1 when there is anything")
+      ->excludes(op);
+  command->callback([flags, exit_code] {
+    *exit_code = !flags->graph.empty()   ? PrintMissing(flags->graph)
+                 : !flags->where.empty() ? PrintFiles(flags->where)
+                                         : PrintOps(flags->op);
+  });
 }
 
 }  // namespace tensorfleet::cli

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_join.h"
 #include "runtime/base/check.h"
+#include "runtime/graph/left_out_ops.h"
 #include "runtime/graph/op_schema_text.h"
 
 namespace tensorfleet {
@@ -139,8 +140,10 @@ StatusOr<const OpSchema*> OpRegistry::Find(absl::string_view op) const {
   MutexLock lock(&mu_);
   const auto it = entries_.find(op);
   if (it == entries_.end()) {
-    return NotFound("Op type not registered '", op, "' in binary running on ", HostName(),
-                    ". `tensorfleet ops` lists the ops that this version runs.");
+    const std::string why = WhyLeftOut(op);
+    return NotFound("Op type not registered '", op, "' in binary running on ", HostName(), ". ",
+                    why.empty() ? "" : absl::StrCat("It is left out: ", why, ". "),
+                    "`tensorfleet ops` lists the ops that this version runs.");
   }
   Entry& entry = it->second;
   if (entry.schema == nullptr) {
