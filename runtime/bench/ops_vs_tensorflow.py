@@ -17,6 +17,7 @@ import time
 
 import op_points
 import op_points_networks
+import op_points_parsing  # noqa: F401
 import op_points_state  # noqa: F401
 from vs_tensorflow import Cluster, session, tf, v1
 

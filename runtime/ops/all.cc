@@ -45,6 +45,12 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterUnaryOps(ops);
   RegisterVariableOps(ops);
   RegisterVariableUpdateOps(ops);
+  RegisterSparseCrossOps(ops);
+  RegisterStagingOps(ops);
+  RegisterReaderOps(ops);
+  RegisterUnicodeOps(ops);
+  RegisterDecodeOps(ops);
+  RegisterParseExampleOps(ops);
 }
 
 const OpRegistry& BuiltinOps() {

@@ -13,6 +13,9 @@ namespace {
 constexpr const char* kFileOps[] = {
     "FleetBeginSave",
     "FleetEndSave",
+    "FixedLengthRecordReader",
+    "FixedLengthRecordReaderV2",
+    "InitializeTableFromTextFile",
     "InitializeTableFromTextFileV2",
     "MatchingFiles",
     "MergeV2Checkpoints",
@@ -22,6 +25,12 @@ constexpr const char* kFileOps[] = {
     "RestoreSlice",
     "RestoreV2",
     "SaveV2",
+    "TFRecordReader",
+    "TFRecordReaderV2",
+    "TextLineReader",
+    "TextLineReaderV2",
+    "WholeFileReader",
+    "WholeFileReaderV2",
     "WriteFile",
 };
 

@@ -21,6 +21,7 @@ const OpRegistry& Ops() {
     RegisterCheckpointOps(*made);
     RegisterBasicOps(*made);
     RegisterLookupOps(*made);
+    RegisterReaderOps(*made);
     return made;
   }();
   return *ops;

@@ -21,6 +21,13 @@ void RegisterConstantOps(GradientRegistry& registry) {
                          "LookupTableFindV2", "LookupTableExportV2"}) {
     registry.AddConstant(op);
   }
+  // What is read from bytes, and handles of tables that hold no gradient.
+  for (const char* op :
+       {"ParseExample", "ParseExampleV2", "ParseSingleExample", "ParseSequenceExample",
+        "ParseSequenceExampleV2", "ParseSingleSequenceExample", "DecodeCSV",
+        "MutableDenseHashTableV2", "AnonymousMutableDenseHashTable"}) {
+    registry.AddConstant(op);
+  }
   // Asked for by the author of the graph.
   registry.AddConstant("StopGradient");
   // Permutations and selections whose order is no function to differentiate.

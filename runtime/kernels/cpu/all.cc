@@ -79,6 +79,14 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterTopKKernels(kernels);
   cpu::RegisterTransposeKernels(kernels);
   cpu::RegisterUniqueKernels(kernels);
+  cpu::RegisterDecodeBytesKernels(kernels);
+  cpu::RegisterDecodeCsvKernels(kernels);
+  cpu::RegisterParseExampleKernels(kernels);
+  cpu::RegisterParseSequenceExampleKernels(kernels);
+  cpu::RegisterTensorBytesKernels(kernels);
+  cpu::RegisterStringNGramsKernels(kernels);
+  cpu::RegisterUnicodeKernels(kernels);
+  cpu::RegisterSparseCrossKernels(kernels);
   cpu::RegisterWhereKernels(kernels);
 }
 

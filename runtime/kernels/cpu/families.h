@@ -84,6 +84,14 @@ void RegisterTensorListItemKernels(KernelRegistry& kernels);
 void RegisterTopKKernels(KernelRegistry& kernels);
 void RegisterTransposeKernels(KernelRegistry& kernels);
 void RegisterUniqueKernels(KernelRegistry& kernels);
+void RegisterDecodeBytesKernels(KernelRegistry& kernels);
+void RegisterDecodeCsvKernels(KernelRegistry& kernels);
+void RegisterParseExampleKernels(KernelRegistry& kernels);
+void RegisterParseSequenceExampleKernels(KernelRegistry& kernels);
+void RegisterTensorBytesKernels(KernelRegistry& kernels);
+void RegisterStringNGramsKernels(KernelRegistry& kernels);
+void RegisterUnicodeKernels(KernelRegistry& kernels);
+void RegisterSparseCrossKernels(KernelRegistry& kernels);
 void RegisterWhereKernels(KernelRegistry& kernels);
 
 }  // namespace tensorfleet::cpu

@@ -21,6 +21,8 @@ UNTESTED: dict[str, str] = {
     "RefNextIteration": "in a loop that by itself would not end: executor tests",
     "RemoteCall": "refused: function_runtime_test.cc",
     "Timestamp": "never the same twice",
+    **dict.fromkeys(("FixedLengthRecordReader", "IdentityReader", "TFRecordReader", "TextLineReader", "WholeFileReader", "ReaderNumRecordsProduced",
+                     "ReaderNumWorkUnitsCompleted", "ReaderRead", "ReaderReadUpTo", "ReaderReset", "ReaderRestoreState", "ReaderSerializeState"), _OLD),
     "TopK": _OLD,
     **dict.fromkeys(("_Arg", "_DeviceArg", "_DeviceRetval", "_FusedMatMul", "_HostRecv", "_HostSend", "_If", "_ParallelConcatStart",
                      "_ParallelConcatUpdate", "_ReadVariablesOp", "_Recv", "_ReserveRandom", "_Retval", "_Send", "_SwitchN",

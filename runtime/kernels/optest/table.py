@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from array_table import ARRAYS
+from container_table import CONTAINERS
+from cross_table import CROSSES
 from lines import Line
 from math_table import MATH
 from nn_table import NEURAL
+from parsing_table import PARSING
 from plain_table import PLAIN_PROGRAMS
 from sparse_table import SPARSE
 from state_table import PROGRAMS as STATE
 from state_table import Program
 from train_table import TRAINING
+from unicode_table import UNICODE
 
 TABLE: tuple[Line, ...] = MATH + ARRAYS + NEURAL + SPARSE
-PROGRAMS: tuple[Program, ...] = STATE + PLAIN_PROGRAMS + TRAINING
+PROGRAMS: tuple[Program, ...] = STATE + PLAIN_PROGRAMS + TRAINING + PARSING + CONTAINERS + UNICODE + CROSSES

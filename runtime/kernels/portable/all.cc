@@ -12,11 +12,14 @@ void RegisterPortableKernels(KernelRegistry& kernels) {
   portable::RegisterFunctionalKernels(kernels);
   portable::RegisterIdentityKernels(kernels);
   portable::RegisterLoggingKernels(kernels);
+  portable::RegisterMapStageKernels(kernels);
   portable::RegisterPartSavingKernels(kernels);
   portable::RegisterQueueKernels(kernels);
+  portable::RegisterReaderKernels(kernels);
   portable::RegisterRestoreKernels(kernels);
   portable::RegisterSaveKernels(kernels);
   portable::RegisterStackKernels(kernels);
+  portable::RegisterStageKernels(kernels);
   portable::RegisterTransferKernels(kernels);
   portable::RegisterWhileKernels(kernels);
 }

@@ -15,11 +15,14 @@ void RegisterFileKernels(KernelRegistry& kernels);
 void RegisterFunctionalKernels(KernelRegistry& kernels);
 void RegisterIdentityKernels(KernelRegistry& kernels);
 void RegisterLoggingKernels(KernelRegistry& kernels);
+void RegisterMapStageKernels(KernelRegistry& kernels);
 void RegisterPartSavingKernels(KernelRegistry& kernels);
 void RegisterQueueKernels(KernelRegistry& kernels);
+void RegisterReaderKernels(KernelRegistry& kernels);
 void RegisterRestoreKernels(KernelRegistry& kernels);
 void RegisterSaveKernels(KernelRegistry& kernels);
 void RegisterStackKernels(KernelRegistry& kernels);
+void RegisterStageKernels(KernelRegistry& kernels);
 void RegisterTransferKernels(KernelRegistry& kernels);
 void RegisterWhileKernels(KernelRegistry& kernels);
 

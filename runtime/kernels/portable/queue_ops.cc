@@ -7,8 +7,8 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "runtime/kernels/kernel_registry.h"
+#include "runtime/kernels/named_resource.h"
 #include "runtime/kernels/portable/queue.h"
-#include "runtime/kernels/private_resource.h"
 
 namespace tensorfleet::portable {
 namespace {
@@ -60,7 +60,7 @@ class QueueKernel final : public Kernel {
                               return ResourceRef<Queue>::Adopt(new Queue(spec_, MakeStore()));
                             }));
     TFLEET_RETURN_IF_ERROR(CheckMatches(queue->spec()));
-    ctx.SetOutput(0, resource_.Handle(ctx, "N10tensorflow14QueueInterfaceE"));
+    resource_.SetOutput(ctx, "N10tensorflow14QueueInterfaceE");
     return OkStatus();
   }
 
@@ -130,7 +130,7 @@ class QueueKernel final : public Kernel {
     return OkStatus();
   }
 
-  OwnedResource<Queue> resource_;
+  const NamedResource<Queue> resource_;
   const std::string op_;
   QueueSpec spec_;
   int64_t seed_ = 0, seed2_ = 0;
@@ -150,7 +150,7 @@ class QueueAccess : public AsyncKernel {
     if (timeout != -1) init.Fail(InvalidArgument("Timeout not supported yet."));
   }
   void ComputeAsync(KernelContext& ctx, Done done) const final {
-    StatusOr<ResourceRef<Queue>> queue = LookupResource<Queue>(ctx, 0);
+    StatusOr<ResourceRef<Queue>> queue = LookupNamedResource<Queue>(ctx, 0);
     if (!queue.ok()) return done(queue.status());
     Access(ctx, **queue, std::move(done));
   }
@@ -167,7 +167,7 @@ class QueueAccess : public AsyncKernel {
     std::vector<DType> inputs = node.input_types(), outputs = components;
     if (takes_components) {
       inputs = components;
-      inputs.insert(inputs.begin(), DType::kResource);
+      inputs.insert(inputs.begin(), node.input_types().front());
       outputs.clear();
     }
     return InvalidArgument("Signature mismatch, have: ", TypeList(node.input_types()), "->",
@@ -247,10 +247,22 @@ class QueueCloseKernel final : public QueueAccess {
   bool cancel_pending_ = false;
 };
 
+// The name of the queue behind a handle, for ops of the first version.
+class FakeQueueKernel final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    const ResourceHandle* handle = HandleFromInput(ctx, 0);
+    if (handle == nullptr) return InvalidArgument("input 0 is not a scalar resource handle");
+    TFLEET_RETURN_IF_ERROR(CheckHandleDevice(ctx, *handle));
+    ctx.SetRefOutput(0, MakeNameReference(handle->container, handle->name));
+    return OkStatus();
+  }
+};
+
 class QueueSizeKernel final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<Queue> queue, LookupResource<Queue>(ctx, 0));
+    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<Queue> queue, LookupNamedResource<Queue>(ctx, 0));
     ctx.SetOutput(0, Tensor::Scalar<int32_t>(static_cast<int32_t>(queue->size())));
     return OkStatus();
   }
@@ -259,7 +271,7 @@ class QueueSizeKernel final : public Kernel {
 class QueueIsClosedKernel final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<Queue> queue, LookupResource<Queue>(ctx, 0));
+    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<Queue> queue, LookupNamedResource<Queue>(ctx, 0));
     ctx.SetOutput(0, Tensor::Scalar<bool>(queue->is_closed()));
     return OkStatus();
   }
@@ -268,18 +280,22 @@ class QueueIsClosedKernel final : public Kernel {
 }  // namespace
 
 void RegisterQueueKernels(KernelRegistry& kernels) {
-  for (const char* op :
-       {"FIFOQueueV2", "PaddingFIFOQueueV2", "PriorityQueueV2", "RandomShuffleQueueV2"}) {
-    kernels.Add<QueueKernel>(op, kCpu);
+  for (const char* version : {"", "V2"}) {
+    const auto name = [version](const char* op) { return absl::StrCat(op, version); };
+    for (const char* queue :
+         {"FIFOQueue", "PaddingFIFOQueue", "PriorityQueue", "RandomShuffleQueue"}) {
+      kernels.Add<QueueKernel>(name(queue), kCpu);
+    }
+    kernels.Add<EnqueueKernel<false>>(name("QueueEnqueue"), kCpu);
+    kernels.Add<EnqueueKernel<true>>(name("QueueEnqueueMany"), kCpu);
+    kernels.Add<DequeueKernel>(name("QueueDequeue"), kCpu);
+    kernels.Add<DequeueManyKernel<false>>(name("QueueDequeueMany"), kCpu);
+    kernels.Add<DequeueManyKernel<true>>(name("QueueDequeueUpTo"), kCpu);
+    kernels.Add<QueueCloseKernel>(name("QueueClose"), kCpu);
+    kernels.Add<QueueSizeKernel>(name("QueueSize"), kCpu);
+    kernels.Add<QueueIsClosedKernel>(name("QueueIsClosed"), kCpu);
   }
-  kernels.Add<EnqueueKernel<false>>("QueueEnqueueV2", kCpu);
-  kernels.Add<EnqueueKernel<true>>("QueueEnqueueManyV2", kCpu);
-  kernels.Add<DequeueKernel>("QueueDequeueV2", kCpu);
-  kernels.Add<DequeueManyKernel<false>>("QueueDequeueManyV2", kCpu);
-  kernels.Add<DequeueManyKernel<true>>("QueueDequeueUpToV2", kCpu);
-  kernels.Add<QueueCloseKernel>("QueueCloseV2", kCpu);
-  kernels.Add<QueueSizeKernel>("QueueSizeV2", kCpu);
-  kernels.Add<QueueIsClosedKernel>("QueueIsClosedV2", kCpu);
+  kernels.Add<FakeQueueKernel>("FakeQueue", kCpu);
 }
 
 }  // namespace tensorfleet::portable

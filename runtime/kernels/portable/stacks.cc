@@ -7,6 +7,7 @@
 #include "runtime/base/mutex.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/kernel_registry.h"
+#include "runtime/kernels/named_resource.h"
 #include "runtime/tensor/resource_handle.h"
 
 namespace tensorfleet::portable {
@@ -48,12 +49,19 @@ class Stack final : public Resource {
   std::vector<Tensor> elements_ ABSL_GUARDED_BY(mu_);
 };
 
-StatusOr<ResourceRef<Stack>> FindStack(const KernelContext& ctx) {
+// Where the stack behind input 0 is among the step's resources.
+StatusOr<ResourceName> StackName(const KernelContext& ctx) {
+  if (ctx.ref_input_ptr(0)) return NameFromReference(ctx, 0);
   const ResourceHandle* handle = HandleFromInput(ctx, 0);
   if (handle == nullptr)
     return InvalidArgument("a stack's handle must be a scalar resource handle");
   TFLEET_RETURN_IF_ERROR(CheckHandleDevice(ctx, *handle));
-  return ctx.step().step_resources->Find<Stack>(handle->container, handle->name);
+  return ResourceName{handle->container, handle->name};
+}
+
+StatusOr<ResourceRef<Stack>> FindStack(const KernelContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const ResourceName name, StackName(ctx));
+  return ctx.step().step_resources->Find<Stack>(name.container, name.name);
 }
 
 class StackKernel final : public Kernel {
@@ -64,18 +72,24 @@ class StackKernel final : public Kernel {
     if (name_.empty()) name_ = init.node().name();
   }
   Status Compute(KernelContext& ctx) const override {
-    if (ctx.input(0).num_elements() != 1)
+    const bool is_first_version = ctx.num_inputs() == 0;
+    if (!is_first_version && ctx.input(0).num_elements() != 1)
       return InvalidArgument("Stack size must be a single integer, but had shape: ",
                              ctx.input(0).shape().ToString());
+    const int32_t max_size = is_first_version ? -1 : ctx.input(0).scalar<int32_t>();
     ResourceManager& resources = *ctx.step().step_resources;
     ResourceHandle handle;
     handle.device = ctx.step().device->name();
     handle.container = resources.default_container();
     handle.name = absl::StrCat(name_, "_", resources.NextPrivateId());
     handle.type_name = "N10tensorflow5StackE";
-    TFLEET_RETURN_IF_ERROR(resources.Add<Stack>(
-        handle.container, handle.name,
-        ResourceRef<Stack>::Adopt(new Stack(name_, type_, ctx.input(0).scalar<int32_t>()))));
+    TFLEET_RETURN_IF_ERROR(
+        resources.Add<Stack>(handle.container, handle.name,
+                             ResourceRef<Stack>::Adopt(new Stack(name_, type_, max_size))));
+    if (is_first_version) {
+      ctx.SetRefOutput(0, MakeNameReference(handle.container, handle.name));
+      return OkStatus();
+    }
     ctx.SetOutput(0, Tensor::Scalar<ResourceHandle>(std::move(handle)));
     return OkStatus();
   }
@@ -116,19 +130,20 @@ class StackPopKernel final : public Kernel {
 class StackCloseKernel final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override {
-    TFLEET_RETURN_IF_ERROR(FindStack(ctx).status());
-    const ResourceHandle* handle = HandleFromInput(ctx, 0);
-    return ctx.step().step_resources->Remove<Stack>(handle->container, handle->name);
+    TFLEET_ASSIGN_OR_RETURN(const ResourceName name, StackName(ctx));
+    return ctx.step().step_resources->Remove<Stack>(name.container, name.name);
   }
 };
 
 }  // namespace
 
 void RegisterStackKernels(KernelRegistry& kernels) {
-  kernels.Add<StackKernel>("StackV2", kCpu);
-  kernels.Add<StackPushKernel>("StackPushV2", kCpu);
-  kernels.Add<StackPopKernel>("StackPopV2", kCpu);
-  kernels.Add<StackCloseKernel>("StackCloseV2", kCpu);
+  for (const char* version : {"", "V2"}) {
+    kernels.Add<StackKernel>(absl::StrCat("Stack", version), kCpu);
+    kernels.Add<StackPushKernel>(absl::StrCat("StackPush", version), kCpu);
+    kernels.Add<StackPopKernel>(absl::StrCat("StackPop", version), kCpu);
+    kernels.Add<StackCloseKernel>(absl::StrCat("StackClose", version), kCpu);
+  }
 }
 
 }  // namespace tensorfleet::portable

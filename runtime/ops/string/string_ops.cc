@@ -174,6 +174,20 @@ void RegisterConversions(OpRegistry& ops) {
           .Attr("num_buckets: int >= 1")
           .Shape(shapes::Unchanged)
           .Doc("A number below num_buckets for each string, the same everywhere and for ever."));
+  ops.Add(OpSchemaBuilder("StringToHashBucket")
+              .Input("string_tensor: string")
+              .Output("output: int64")
+              .Attr("num_buckets: int >= 1")
+              .Shape(shapes::Unchanged)
+              .Doc("A number below num_buckets for each string."));
+  ops.Add(OpSchemaBuilder("StringToHashBucketStrong")
+              .Input("input: string")
+              .Output("output: int64")
+              .Attr("num_buckets: int >= 1")
+              .Attr("key: list(int)")
+              .Shape(shapes::Unchanged)
+              .Doc("A number below num_buckets for each string; without the key nobody can tell "
+                   "which strings share one."));
   ops.Add(OpSchemaBuilder("DecodeRaw")
               .Input("bytes: string")
               .Output("output: out_type")

@@ -6,29 +6,22 @@
 
 #include "runtime/kernels/cpu/state/accumulator.h"
 #include "runtime/kernels/kernel_registry.h"
-#include "runtime/kernels/private_resource.h"
+#include "runtime/kernels/named_resource.h"
 
 namespace tensorfleet::cpu {
 namespace {
 
-// Makes an accumulator of class T and hands out its name: by resource handle, or as a reference to
-// a vector of two strings, container and name.
+// Makes an accumulator of class T and hands out its handle or name.
 template <typename T>
 class AccumulatorKernel final : public Kernel {
  public:
-  explicit AccumulatorKernel(KernelInit& init)
-      : resource_(init),
-        by_handle_(init.node().output_type(0) == DType::kResource),
-        name_(ResourceRef<Variable>::Adopt(new Variable(DType::kString))) {
+  explicit AccumulatorKernel(KernelInit& init) : resource_(init) {
     std::string reduction;
     init.Get("dtype", &spec_.dtype);
     init.Get("shape", &spec_.shape);
     init.Get("reduction_type", &reduction);
     spec_.takes_mean = reduction == "MEAN";
     spec_.name = resource_.name();
-    MutexLock lock(&name_->mu());
-    name_->mutable_tensor() =
-        Tensor::Vector<std::string>({resource_.container(), resource_.name()});
   }
 
   Status Compute(KernelContext& ctx) const override {
@@ -41,38 +34,22 @@ class AccumulatorKernel final : public Kernel {
                              DTypeName(accumulator->spec().dtype), " but requested type was ",
                              DTypeName(spec_.dtype));
     }
-    if (by_handle_) {
-      ctx.SetOutput(0, resource_.Handle(ctx, "N10tensorflow26ConditionalAccumulatorBaseE"));
-    } else {
-      ctx.SetRefOutput(0, name_);
-    }
+    resource_.SetOutput(ctx, "N10tensorflow26ConditionalAccumulatorBaseE");
     return OkStatus();
   }
 
  private:
-  OwnedResource<T> resource_;
-  const bool by_handle_;
+  const NamedResource<T> resource_;
   AccumulatorSpec spec_;
-  const ResourceRef<Variable> name_;
 };
-
-template <typename T>
-StatusOr<ResourceRef<T>> FindAccumulator(KernelContext& ctx) {
-  if (!ctx.ref_input_ptr(0)) return LookupResource<T>(ctx, 0);
-  const Tensor name = ctx.ref_input(0).Read();
-  if (!name.is_valid() || name.dtype() != DType::kString || name.num_elements() != 2) {
-    return InvalidArgument("an accumulator's handle must be two strings, container and name");
-  }
-  return ctx.step().resources->Find<T>(name.values<std::string>()[0],
-                                       name.values<std::string>()[1]);
-}
 
 // For ops that serve both kinds.
 StatusOr<ResourceRef<Accumulator>> FindAnyAccumulator(KernelContext& ctx) {
-  StatusOr<ResourceRef<DenseAccumulator>> dense = FindAccumulator<DenseAccumulator>(ctx);
+  StatusOr<ResourceRef<DenseAccumulator>> dense = LookupNamedResource<DenseAccumulator>(ctx, 0);
   if (dense.ok()) return ResourceRef<Accumulator>(dense->get());
   if (!absl::IsNotFound(dense.status())) return dense.status();
-  const StatusOr<ResourceRef<SparseAccumulator>> sparse = FindAccumulator<SparseAccumulator>(ctx);
+  const StatusOr<ResourceRef<SparseAccumulator>> sparse =
+      LookupNamedResource<SparseAccumulator>(ctx, 0);
   if (sparse.ok()) return ResourceRef<Accumulator>(sparse->get());
   return dense.status();
 }
@@ -87,7 +64,7 @@ StatusOr<T> ScalarInput(const KernelContext& ctx, int i, absl::string_view name)
 class ApplyDenseKernel final : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(const auto accumulator, FindAccumulator<DenseAccumulator>(ctx));
+    TFLEET_ASSIGN_OR_RETURN(const auto accumulator, LookupNamedResource<DenseAccumulator>(ctx, 0));
     TFLEET_ASSIGN_OR_RETURN(const int64_t step, ScalarInput<int64_t>(ctx, 1, "local_step"));
     return accumulator->Apply(ctx, step, ctx.TakeInput(2));
   }
@@ -99,7 +76,7 @@ class ApplySparseKernel final : public Kernel {
   explicit ApplySparseKernel(KernelInit& init) { init.Get("has_known_shape", &has_known_shape_); }
 
   Status Compute(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(const auto accumulator, FindAccumulator<SparseAccumulator>(ctx));
+    TFLEET_ASSIGN_OR_RETURN(const auto accumulator, LookupNamedResource<SparseAccumulator>(ctx, 0));
     TFLEET_ASSIGN_OR_RETURN(const int64_t step, ScalarInput<int64_t>(ctx, 1, "local_step"));
     const Tensor& shape = ctx.input(4);
     if (has_known_shape_ && shape.rank() != 1) {
@@ -122,7 +99,7 @@ class TakeKernel final : public AsyncKernel {
   explicit TakeKernel(KernelInit& init) { init.Get("dtype", &dtype_); }
 
   void ComputeAsync(KernelContext& ctx, Done done) const override {
-    const StatusOr<ResourceRef<T>> accumulator = FindAccumulator<T>(ctx);
+    const StatusOr<ResourceRef<T>> accumulator = LookupNamedResource<T>(ctx, 0);
     if (!accumulator.ok()) return done(accumulator.status());
     const StatusOr<int32_t> required = ScalarInput<int32_t>(ctx, 1, "num_required");
     if (!required.ok()) return done(required.status());

@@ -1,48 +1,121 @@
-// Lookup tables: HashTableV2, MutableHashTableV2 and what is done with them. Schemas:
-// runtime/ops/state/lookup_ops.cc.
+// Lookup tables and what is done with them. Schemas: runtime/ops/state/lookup_ops.cc; the tables:
+// lookup_table.h.
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
 #include "runtime/io/file_system.h"
-#include "runtime/kernels/cpu/state/lookup_table.h"
+#include "runtime/kernels/cpu/state/dense_table.h"
+#include "runtime/kernels/cpu/state/hash_table.h"
 #include "runtime/kernels/kernel_registry.h"
+#include "runtime/kernels/named_resource.h"
 #include "runtime/kernels/portable/io_kernel.h"
-#include "runtime/kernels/private_resource.h"
 
 namespace tensorfleet::cpu {
 namespace {
 
-class MakeTable final : public Kernel {
+constexpr char kTableType[] = "N10tensorflow6lookup15LookupInterfaceE";
+// Where tables without a name live that end with the step.
+constexpr char kAnonymous[] = "Anonymous";
+
+// What the attributes, and for dense tables the inputs, of a node say of its table.
+class TableSpec {
  public:
-  explicit MakeTable(KernelInit& init) : owned_(init) {
-    type_.is_mutable = init.node().op() != "HashTableV2";
+  explicit TableSpec(KernelInit& init) {
+    const std::string& op = init.node().op();
+    const bool is_dense = absl::StrContains(op, "Dense");
+    type_.kind = is_dense                           ? LookupTable::Kind::kDense
+                 : absl::StrContains(op, "Mutable") ? LookupTable::Kind::kMutable
+                                                    : LookupTable::Kind::kStatic;
     init.Get("key_dtype", &type_.key);
     init.Get("value_dtype", &type_.value);
-    if (init.node().op() == "MutableHashTableOfTensorsV2")
+    if (is_dense || absl::StrContains(op, "OfTensors")) {
       init.Get("value_shape", &type_.value_shape);
+    }
+    if (is_dense) {
+      init.Get("initial_num_buckets", &dense_.places);
+      init.Get("max_load_factor", &dense_.max_load);
+    } else if (init.status().ok() && absl::StrContains(op, "OfTensors") &&
+               type_.value_shape.rank() != 1) {
+      init.Fail(InvalidArgument("Default value must be a vector, got shape ",
+                                type_.value_shape.ToString()));
+    }
   }
+
+  LookupTable::Type TypeIn(const KernelContext& ctx) const {
+    LookupTable::Type type = type_;
+    if (type.kind == LookupTable::Kind::kDense) type.key_shape = ctx.input(0).shape();
+    return type;
+  }
+  StatusOr<ResourceRef<LookupTable>> Make(const KernelContext& ctx) const {
+    if (type_.kind != LookupTable::Kind::kDense) return HashTable::Make(type_);
+    DenseTable::Options options = dense_;
+    options.empty_key = ctx.input(0);
+    if (ctx.num_inputs() > 1) options.deleted_key = ctx.input(1);
+    return DenseTable::Make(TypeIn(ctx), options);
+  }
+
+ private:
+  LookupTable::Type type_;
+  DenseTable::Options dense_;
+};
+
+class MakeTable final : public Kernel {
+ public:
+  explicit MakeTable(KernelInit& init) : owned_(init), spec_(init) {}
   Status Compute(KernelContext& ctx) const override {
     TFLEET_ASSIGN_OR_RETURN(const ResourceRef<LookupTable> table,
-                            owned_.FindOrMake(ctx, [&] { return LookupTable::Make(type_); }));
+                            owned_.FindOrMake(ctx, [&] { return spec_.Make(ctx); }));
+    const LookupTable::Type wanted = spec_.TypeIn(ctx);
     const LookupTable::Type& found = table->type();
-    if (!(found == type_)) {
-      return InvalidArgument("Conflicting key/value dtypes ", DTypeName(type_.key), "->",
-                             DTypeName(type_.value), " with ", DTypeName(found.key), "-",
+    if (!(found == wanted)) {
+      return InvalidArgument("Conflicting key/value dtypes ", DTypeName(wanted.key), "->",
+                             DTypeName(wanted.value), " with ", DTypeName(found.key), "-",
                              DTypeName(found.value), " for table ", owned_.name());
     }
-    ctx.SetOutput(0, owned_.Handle(ctx, "N10tensorflow6lookup15LookupInterfaceE"));
+    owned_.SetOutput(ctx, kTableType);
     return OkStatus();
   }
 
  private:
-  const OwnedResource<LookupTable> owned_;
-  LookupTable::Type type_;
+  const NamedResource<LookupTable> owned_;
+  const TableSpec spec_;
 };
+
+// A new table in each step.
+class MakeAnonymousTable final : public Kernel {
+ public:
+  explicit MakeAnonymousTable(KernelInit& init) : spec_(init) {}
+  Status Compute(KernelContext& ctx) const override {
+    TFLEET_ASSIGN_OR_RETURN(ResourceRef<LookupTable> table, spec_.Make(ctx));
+    ResourceManager& resources = *ctx.step().step_resources;
+    ResourceHandle handle;
+    handle.device = ctx.step().device->name();
+    handle.container = kAnonymous;
+    handle.name = absl::StrCat("Resource-", resources.NextPrivateId());
+    handle.type_name = kTableType;
+    TFLEET_RETURN_IF_ERROR(
+        resources.Add<LookupTable>(handle.container, handle.name, std::move(table)));
+    ctx.SetOutput(0, Tensor::Scalar<ResourceHandle>(std::move(handle)));
+    return OkStatus();
+  }
+
+ private:
+  const TableSpec spec_;
+};
+
+StatusOr<ResourceRef<LookupTable>> FindTable(KernelContext& ctx) {
+  const ResourceHandle* handle = ctx.ref_input_ptr(0) ? nullptr : HandleFromInput(ctx, 0);
+  if (handle == nullptr || handle->container != kAnonymous) {
+    return LookupNamedResource<LookupTable>(ctx, 0);
+  }
+  TFLEET_RETURN_IF_ERROR(CheckHandleDevice(ctx, *handle));
+  return ctx.step().step_resources->Find<LookupTable>(handle->container, handle->name);
+}
 
 class TableKernel : public Kernel {
  public:
   Status Compute(KernelContext& ctx) const final {
-    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<LookupTable> table,
-                            LookupResource<LookupTable>(ctx, 0));
+    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<LookupTable> table, FindTable(ctx));
     return Use(ctx, *table);
   }
 
@@ -91,14 +164,19 @@ class TableExport final : public TableKernel {
   }
 };
 
-// InitializeTableV2 and LookupTableImportV2.
-class TableFill final : public TableKernel {
+class TableInitialize final : public TableKernel {
   Status Use(KernelContext& ctx, LookupTable& table) const override {
-    if (ctx.node().op() == "InitializeTableV2" && ctx.input(1).rank() != 1) {
+    if (ctx.input(1).rank() != 1) {
       return InvalidArgument("Keys must be a vector, but received shape",
                              ctx.input(1).shape().ToString());
     }
-    return table.Fill(ctx.input(1), ctx.input(2));
+    return table.Initialize(ctx.input(1), ctx.input(2));
+  }
+};
+
+class TableImport final : public TableKernel {
+  Status Use(KernelContext& ctx, LookupTable& table) const override {
+    return table.Import(ctx.input(1), ctx.input(2));
   }
 };
 
@@ -120,8 +198,7 @@ class TableFillFromFile final : public portable::IoKernel {
   static constexpr int64_t kWholeLine = -2, kLineNumber = -1;
 
   Status ComputeIo(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<LookupTable> table,
-                            LookupResource<LookupTable>(ctx, 0));
+    TFLEET_ASSIGN_OR_RETURN(const ResourceRef<LookupTable> table, FindTable(ctx));
     if (ctx.input(1).num_elements() != 1) {
       return InvalidArgument("filename should be a single string, but got ",
                              ctx.input(1).shape().ToString());
@@ -152,7 +229,7 @@ class TableFillFromFile final : public portable::IoKernel {
         }
       }
     }
-    return table->Fill(keys, values);
+    return table->Initialize(keys, values);
   }
 
   Status SetElement(int64_t index, absl::string_view line,
@@ -208,17 +285,25 @@ class TableFillFromFile final : public portable::IoKernel {
 }  // namespace
 
 void RegisterLookupKernels(KernelRegistry& r) {
-  for (const char* op : {"HashTableV2", "MutableHashTableV2", "MutableHashTableOfTensorsV2"}) {
-    r.Add<MakeTable>(op, kCpu);
+  for (const char* version : {"", "V2"}) {
+    const auto name = [version](const char* op) { return absl::StrCat(op, version); };
+    for (const char* op :
+         {"HashTable", "MutableHashTable", "MutableHashTableOfTensors", "MutableDenseHashTable"}) {
+      r.Add<MakeTable>(name(op), kCpu);
+    }
+    r.Add<TableFind>(name("LookupTableFind"), kCpu);
+    r.Add<TableInsert>(name("LookupTableInsert"), kCpu);
+    r.Add<TableSize>(name("LookupTableSize"), kCpu);
+    r.Add<TableExport>(name("LookupTableExport"), kCpu);
+    r.Add<TableImport>(name("LookupTableImport"), kCpu);
+    r.Add<TableInitialize>(name("InitializeTable"), kCpu);
+    r.Add<TableFillFromFile>(name("InitializeTableFromTextFile"), kCpu);
   }
-  r.Add<TableFind>("LookupTableFindV2", kCpu);
-  r.Add<TableInsert>("LookupTableInsertV2", kCpu);
   r.Add<TableRemove>("LookupTableRemoveV2", kCpu);
-  r.Add<TableSize>("LookupTableSizeV2", kCpu);
-  r.Add<TableExport>("LookupTableExportV2", kCpu);
-  r.Add<TableFill>("LookupTableImportV2", kCpu);
-  r.Add<TableFill>("InitializeTableV2", kCpu);
-  r.Add<TableFillFromFile>("InitializeTableFromTextFileV2", kCpu);
+  for (const char* op : {"AnonymousHashTable", "AnonymousMutableHashTable",
+                         "AnonymousMutableHashTableOfTensors", "AnonymousMutableDenseHashTable"}) {
+    r.Add<MakeAnonymousTable>(op, kCpu);
+  }
 }
 
 }  // namespace tensorfleet::cpu

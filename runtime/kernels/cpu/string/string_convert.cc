@@ -1,4 +1,5 @@
-// Kernels between strings and numbers: AsString, StringToNumber, StringToHashBucketFast, DecodeRaw.
+// Kernels between strings and numbers: AsString, StringToNumber, StringToHashBucket and its kin,
+// DecodeRaw.
 // Schemas and shape rules: runtime/ops/string/string_ops.cc.
 #include <algorithm>
 #include <cmath>
@@ -9,12 +10,11 @@
 
 #include <Eigen/Core>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "runtime/kernels/cpu/elements.h"
 #include "runtime/kernels/cpu/string/fingerprint.h"
+#include "runtime/kernels/cpu/string/hash64.h"
+#include "runtime/kernels/cpu/string/parse_number.h"
 #include "runtime/kernels/kernel_registry.h"
 
 namespace tensorfleet::cpu {
@@ -148,38 +148,6 @@ class AsString final : public Kernel {
   std::string format_;
 };
 
-// Decimal or hexadecimal notation, "inf" and "nan" in any case; white space around is skipped.
-template <typename T>
-bool ParseFloating(absl::string_view text, T* value) {
-  text = absl::StripAsciiWhitespace(text);
-  absl::string_view digits = text;
-  const bool negative = !digits.empty() && digits[0] == '-';
-  if (!digits.empty() && (digits[0] == '-' || digits[0] == '+')) digits.remove_prefix(1);
-  if (absl::EqualsIgnoreCase(digits, "infinity")) return false;
-  if (absl::StartsWithIgnoreCase(digits, "0x")) {
-    uint64_t whole = 0;
-    if (!absl::SimpleHexAtoi(digits, &whole)) return false;
-    *value = negative ? -static_cast<T>(whole) : static_cast<T>(whole);
-    return true;
-  }
-  if constexpr (std::is_same_v<T, float>) {
-    return absl::SimpleAtof(text, value);
-  } else {
-    return absl::SimpleAtod(text, value);
-  }
-}
-
-template <typename T>
-bool Parse(const std::string& text, T* value) {
-  if constexpr (std::is_floating_point_v<T>) {
-    return ParseFloating(text, value);
-  } else {
-    // No plus sign, as TensorFlow has it.
-    const absl::string_view trimmed = absl::StripAsciiWhitespace(text);
-    return !trimmed.empty() && trimmed[0] != '+' && absl::SimpleAtoi(trimmed, value);
-  }
-}
-
 template <typename T>
 class StringToNumber final : public Kernel {
  public:
@@ -188,7 +156,7 @@ class StringToNumber final : public Kernel {
     TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(kDTypeOf<T>, in.shape()));
     T* to = out.mutable_values<T>().data();
     for (const std::string& text : in.values<std::string>()) {
-      if (!Parse(text, to++)) {
+      if (!ParseNumber(text, to++)) {
         return InvalidArgument("StringToNumberOp could not correctly convert string: ", text);
       }
     }
@@ -197,22 +165,56 @@ class StringToNumber final : public Kernel {
   }
 };
 
-class StringToHashBucketFast final : public Kernel {
+// One of `num_buckets` for each string. `Hash` is made of the node: Hash(init), uint64_t(text).
+template <typename Hash>
+class StringToHashBucket final : public Kernel {
  public:
-  explicit StringToHashBucketFast(KernelInit& init) { init.Get("num_buckets", &buckets_); }
+  explicit StringToHashBucket(KernelInit& init) : hash_(init) {
+    init.Get("num_buckets", &buckets_);
+  }
   Status Compute(KernelContext& ctx) const override {
     const Tensor& in = ctx.input(0);
     TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(DType::kInt64, in.shape()));
     auto to = out.mutable_values<int64_t>().begin();
     for (const std::string& text : in.values<std::string>()) {
-      *to++ = static_cast<int64_t>(Fingerprint64(text) % static_cast<uint64_t>(buckets_));
+      *to++ = static_cast<int64_t>(hash_(text) % static_cast<uint64_t>(buckets_));
     }
     ctx.SetOutput(0, std::move(out));
     return OkStatus();
   }
 
  private:
+  const Hash hash_;
   int64_t buckets_ = 1;  // at least 1 by the schema
+};
+
+struct FastHash {
+  explicit FastHash(KernelInit&) {}
+  uint64_t operator()(absl::string_view text) const { return Fingerprint64(text); }
+};
+
+struct FirstHash {
+  explicit FirstHash(KernelInit&) {}
+  uint64_t operator()(absl::string_view text) const { return Hash64(text); }
+};
+
+class StrongHash {
+ public:
+  explicit StrongHash(KernelInit& init) {
+    std::vector<int64_t> key;
+    init.Get("key", &key);
+    if (!init.status().ok()) return;
+    if (key.size() == 2) {
+      key_[0] = static_cast<uint64_t>(key[0]);
+      key_[1] = static_cast<uint64_t>(key[1]);
+    } else {
+      init.Fail(InvalidArgument("Key must have 2 elements"));
+    }
+  }
+  uint64_t operator()(absl::string_view text) const { return SipHash(key_, text); }
+
+ private:
+  uint64_t key_[2] = {};
 };
 
 class DecodeRaw final : public Kernel {
@@ -271,7 +273,9 @@ void RegisterStringConvertKernels(KernelRegistry& kernels) {
   kernels.Add<StringToNumber<double>>("StringToNumber", kCpu, {{"out_type", DType::kDouble}});
   kernels.Add<StringToNumber<int32_t>>("StringToNumber", kCpu, {{"out_type", DType::kInt32}});
   kernels.Add<StringToNumber<int64_t>>("StringToNumber", kCpu, {{"out_type", DType::kInt64}});
-  kernels.Add<StringToHashBucketFast>("StringToHashBucketFast", kCpu);
+  kernels.Add<StringToHashBucket<FastHash>>("StringToHashBucketFast", kCpu);
+  kernels.Add<StringToHashBucket<FirstHash>>("StringToHashBucket", kCpu);
+  kernels.Add<StringToHashBucket<StrongHash>>("StringToHashBucketStrong", kCpu);
   kernels.Add<DecodeRaw>("DecodeRaw", kCpu);
 }
 

@@ -5,6 +5,7 @@
 #include "absl/strings/ascii.h"
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/cpu/strided_copy.h"
+#include "runtime/kernels/cpu/string/unicode_text.h"
 #include "runtime/kernels/cpu/string/utf8.h"
 #include "runtime/kernels/kernel_registry.h"
 
@@ -57,22 +58,41 @@ class ChangeEach : public Kernel {
   }
 };
 
-// ASCII letters only: the case of others needs tables that are not here.
-template <void (*kChange)(std::string*)>
-class ChangeCase final : public ChangeEach<kChange> {
+// ASCII letters only, or with encoding "utf-8" those of all languages.
+class CaseKernel final : public Kernel {
  public:
-  explicit ChangeCase(KernelInit& init) {
+  explicit CaseKernel(KernelInit& init) : to_upper_(init.node().op() == "StringUpper") {
     std::string encoding;
     init.Get("encoding", &encoding);
-    if (!encoding.empty()) {
-      init.Fail(Unimplemented(init.def().op(), " changes ASCII letters only; encoding '", encoding,
-                              "' is not supported, use ''"));
+    is_utf8_ = encoding == "utf-8";
+    if (!encoding.empty() && !is_utf8_) {
+      init.Fail(
+          InvalidArgument("only utf-8 or '' (no encoding) is supported, received ", encoding));
     }
   }
+  Status Compute(KernelContext& ctx) const override {
+    Tensor value = ctx.TakeInput(0);
+    if (!value.buffer_is_unique()) {
+      TFLEET_ASSIGN_OR_RETURN(value, value.Clone());
+    }
+    for (std::string& text : value.mutable_values<std::string>()) {
+      if (is_utf8_) {
+        TFLEET_ASSIGN_OR_RETURN(text, ChangeCase(text, to_upper_));
+      } else if (to_upper_) {
+        absl::AsciiStrToUpper(&text);
+      } else {
+        absl::AsciiStrToLower(&text);
+      }
+    }
+    ctx.SetOutput(0, std::move(value));
+    return OkStatus();
+  }
+
+ private:
+  const bool to_upper_;
+  bool is_utf8_ = false;
 };
 
-void Lower(std::string* text) { absl::AsciiStrToLower(text); }
-void Upper(std::string* text) { absl::AsciiStrToUpper(text); }
 void Strip(std::string* text) { absl::StripAsciiWhitespace(text); }
 
 StatusOr<bool> CountsCharacters(KernelInit& init) {
@@ -187,8 +207,8 @@ class Substr final : public Kernel {
 
 void RegisterStringEditKernels(KernelRegistry& kernels) {
   kernels.Add<StringJoin>("StringJoin", kCpu);
-  kernels.Add<ChangeCase<Lower>>("StringLower", kCpu);
-  kernels.Add<ChangeCase<Upper>>("StringUpper", kCpu);
+  kernels.Add<CaseKernel>("StringLower", kCpu);
+  kernels.Add<CaseKernel>("StringUpper", kCpu);
   kernels.Add<ChangeEach<Strip>>("StringStrip", kCpu);
   kernels.Add<StringLength>("StringLength", kCpu);
   kernels.Add<Substr>("Substr", kCpu);

@@ -35,8 +35,11 @@ TEST_F(StringKernels, ChangesLeaveTheInputAlone) {
   ExpectSame(RunOne("StringLower", {Strings({"AbC"})}), Strings({"abc"}));
   ExpectSame(RunOne("StringStrip", {x}), Strings({"aÉb"}));
   ExpectSame(x, Strings({" aÉb "}));
-  EXPECT_THAT(Run(OpNode("StringUpper").Attr("encoding", "utf-8"), {x}).status().message(),
-              HasSubstr("encoding 'utf-8' is not supported"));
+  ExpectSame(RunOne(OpNode("StringLower").Attr("encoding", "utf-8"), {x}), Strings({" aéb "}));
+  ExpectSame(RunOne(OpNode("StringUpper").Attr("encoding", "utf-8"), {Strings({"ß\xff"})}),
+             Strings({"SS\xef\xbf\xbd"}));
+  EXPECT_THAT(Run(OpNode("StringUpper").Attr("encoding", "latin1"), {x}).status().message(),
+              HasSubstr("only utf-8"));
 }
 
 TEST_F(StringKernels, LengthsAndPartsCountBytesOrCharacters) {
@@ -224,6 +227,45 @@ TEST_F(StringKernels, DecodeRawReadsBytes) {
 TEST_F(StringKernels, ReduceJoinOfAHugeDimensionBesideAnEmptyOne) {
   const Tensor x = *Tensor::Zeros(DType::kString, *Shape::Make({int64_t{1} << 30, 0}));
   ExpectSame(RunOne("ReduceJoin", {x, Tensor::Vector<int32_t>({1, 0})}), Tensor::Scalar(""));
+}
+
+TEST_F(StringKernels, HashesAreTheSameForEver) {
+  constexpr int64_t kMany = int64_t{1} << 62;
+  const Tensor x = Strings({"a", "hello world", ""});
+  ExpectSame(
+      RunOne(OpNode("StringToHashBucket").Attr("num_buckets", kMany), {x}),
+      Tensor::Vector<int64_t>({2996632905371535868, 936430787915428847, 105434511174508091}));
+  const std::vector<int64_t> key = {1, 2};
+  ExpectSame(
+      RunOne(OpNode("StringToHashBucketStrong")
+                 .Attr("num_buckets", kMany)
+                 .Attr("key", absl::MakeConstSpan(key)),
+             {x}),
+      Tensor::Vector<int64_t>({546566331822570742, 1015233985318741638, 443797209252341627}));
+}
+
+TEST_F(StringKernels, UnicodeKeepsTrackOfWhereCharactersBegin) {
+  const auto out = Run(OpNode("UnicodeDecodeWithOffsets").Attr("input_encoding", "UTF-8"),
+                       {Strings({"hé\xff", ""})});
+  ASSERT_EQ(out.status(), absl::OkStatus());
+  ExpectSame((*out)[0], Tensor::Vector<int64_t>({0, 3, 3}));
+  ExpectSame((*out)[1], Ints({'h', 0xe9, 0xfffd}));
+  ExpectSame((*out)[2], Tensor::Vector<int64_t>({0, 1, 3}));
+}
+
+TEST_F(StringKernels, AnNGramsWidthIsBounded) {
+  const std::vector<int64_t> widths = {int64_t{1} << 40};
+  EXPECT_EQ(Run(OpNode("StringNGrams")
+                    .Attr("separator", "")
+                    .Attr("ngram_widths", absl::MakeConstSpan(widths))
+                    .Attr("left_pad", "l")
+                    .Attr("right_pad", "r")
+                    .Attr("pad_width", -1)
+                    .Attr("preserve_short_sequences", false),
+                {Strings({"a"}), Tensor::Vector<int64_t>({0, 1})})
+                .status()
+                .code(),
+            absl::StatusCode::kResourceExhausted);
 }
 
 }  // namespace
