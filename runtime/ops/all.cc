@@ -45,6 +45,7 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterUnaryOps(ops);
   RegisterVariableOps(ops);
   RegisterVariableUpdateOps(ops);
+  RegisterSetOps(ops);
   RegisterSparseCrossOps(ops);
   RegisterStagingOps(ops);
   RegisterReaderOps(ops);

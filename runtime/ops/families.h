@@ -35,6 +35,7 @@ void RegisterReductionOps(OpRegistry& ops);
 void RegisterSearchOps(OpRegistry& ops);
 void RegisterSegmentOps(OpRegistry& ops);
 void RegisterSelectionOps(OpRegistry& ops);
+void RegisterSetOps(OpRegistry& ops);
 void RegisterShapeOps(OpRegistry& ops);
 void RegisterSliceOps(OpRegistry& ops);
 void RegisterSpaceOps(OpRegistry& ops);

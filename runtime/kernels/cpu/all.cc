@@ -87,6 +87,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterStringNGramsKernels(kernels);
   cpu::RegisterUnicodeKernels(kernels);
   cpu::RegisterSparseCrossKernels(kernels);
+  cpu::RegisterSetKernels(kernels);
   cpu::RegisterWhereKernels(kernels);
 }
 

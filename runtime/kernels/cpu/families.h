@@ -92,6 +92,7 @@ void RegisterTensorBytesKernels(KernelRegistry& kernels);
 void RegisterStringNGramsKernels(KernelRegistry& kernels);
 void RegisterUnicodeKernels(KernelRegistry& kernels);
 void RegisterSparseCrossKernels(KernelRegistry& kernels);
+void RegisterSetKernels(KernelRegistry& kernels);
 void RegisterWhereKernels(KernelRegistry& kernels);
 
 }  // namespace tensorfleet::cpu

@@ -169,7 +169,7 @@ def sequences(pool: Pool) -> list[Any]:
                 feature_list_sparse_types=[tf.int64], feature_list_dense_shapes=[[2], [1]]))
     ascii_only = sequence({"a": [1, 2], "b": [0.5]}, {"l": [[1], [2, 3], []], "d": [[0.5, 2.0], [3.0, 0.5]], "s": [[b"x"]]})
     lists = {"sparse": {"l": tf.int64, "s": tf.string}, "dense": {"d": (tf.float32, [2])}}
-    return steps + [parse_v2([m], {"sparse": {"a": tf.int64}}, lists) for m in damaged(3, ascii_only, 60)]
+    return steps + [parse_v2([m], {"sparse": {"a": tf.int64}}, lists) for m in damaged(3, ascii_only, 180)[::3]]  # cut off
 
 
 NUMBERS = ("1", " 1", "1 ", "+1", "", "a", "1,2", "1\n", "\n1", '"1"', '"1', '1"', '"1""2"', "2147483648", "1.5", '"1" ', '"1"\n', '""', "-7", "9223372036854775808")

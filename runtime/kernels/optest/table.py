@@ -10,6 +10,7 @@ from math_table import MATH
 from nn_table import NEURAL
 from parsing_table import PARSING
 from plain_table import PLAIN_PROGRAMS
+from set_table import SETS
 from sparse_table import SPARSE
 from state_table import PROGRAMS as STATE
 from state_table import Program
@@ -17,4 +18,4 @@ from train_table import TRAINING
 from unicode_table import UNICODE
 
 TABLE: tuple[Line, ...] = MATH + ARRAYS + NEURAL + SPARSE
-PROGRAMS: tuple[Program, ...] = STATE + PLAIN_PROGRAMS + TRAINING + PARSING + CONTAINERS + UNICODE + CROSSES
+PROGRAMS: tuple[Program, ...] = STATE + PLAIN_PROGRAMS + TRAINING + PARSING + CONTAINERS + UNICODE + CROSSES + SETS

@@ -30,34 +30,46 @@ Status DecodeBase64(absl::string_view text, std::string* out) {
   if (text.size() % 4 == 1) {
     return InvalidArgument("Base64 string length cannot be 1 modulo 4.");
   }
-  out->clear();
-  out->reserve(text.size() / 4 * 3 + 2);
-  uint32_t group = 0;
-  int bits = 0;
-  for (const char c : text) {
-    const uint8_t six = kSixBits[static_cast<uint8_t>(c)];
-    if (six == 255) return InvalidArgument("Invalid character found in base64.");
-    group = group << 6 | six;
-    bits += 6;
-    if (bits < 8) continue;
-    bits -= 8;
-    out->push_back(static_cast<char>(group >> bits));
+  out->resize(text.size() * 3 / 4);
+  char* to = out->data();
+  const auto six = [&](size_t i) { return kSixBits[static_cast<uint8_t>(text[i])]; };
+  uint8_t seen = 0;  // all bits that there were: more than six in a wrong character
+  size_t i = 0;
+  for (; i + 4 <= text.size(); i += 4) {
+    const uint8_t a = six(i), b = six(i + 1), c = six(i + 2), d = six(i + 3);
+    seen |= a | b | c | d;
+    *to++ = static_cast<char>(a << 2 | b >> 4);
+    *to++ = static_cast<char>(b << 4 | c >> 2);
+    *to++ = static_cast<char>(c << 6 | d);
   }
+  if (i < text.size()) {  // two or three characters
+    const uint8_t a = six(i), b = six(i + 1), c = i + 2 < text.size() ? six(i + 2) : uint8_t{0};
+    seen |= a | b | c;
+    *to++ = static_cast<char>(a << 2 | b >> 4);
+    if (i + 2 < text.size()) *to++ = static_cast<char>(b << 4 | c >> 2);
+  }
+  if (seen > 63) return InvalidArgument("Invalid character found in base64.");
   return OkStatus();
 }
 
 void EncodeBase64(absl::string_view bytes, bool pads, std::string* out) {
-  out->clear();
-  out->reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
-    const size_t n = std::min<size_t>(3, bytes.size() - i);
-    uint32_t group = 0;
-    for (size_t k = 0; k < 3; ++k) {
-      group = group << 8 | (k < n ? static_cast<uint8_t>(bytes[i + k]) : 0);
-    }
-    for (size_t k = 0; k < n + 1; ++k) out->push_back(kAlphabet[group >> (18 - 6 * k) & 63]);
-    if (pads) out->append(3 - n, kPad);
+  const size_t rest = bytes.size() % 3;
+  out->resize(bytes.size() / 3 * 4 + (rest == 0 ? 0 : pads ? 4 : rest + 1), kPad);
+  char* to = out->data();
+  const auto byte = [&](size_t i) { return static_cast<uint8_t>(bytes[i]); };
+  size_t i = 0;
+  for (; i + 3 <= bytes.size(); i += 3) {
+    const uint32_t group = byte(i) << 16 | byte(i + 1) << 8 | byte(i + 2);
+    *to++ = kAlphabet[group >> 18];
+    *to++ = kAlphabet[group >> 12 & 63];
+    *to++ = kAlphabet[group >> 6 & 63];
+    *to++ = kAlphabet[group & 63];
   }
+  if (rest == 0) return;
+  const uint32_t group = byte(i) << 16 | (rest > 1 ? byte(i + 1) << 8 : 0);
+  *to++ = kAlphabet[group >> 18];
+  *to++ = kAlphabet[group >> 12 & 63];
+  if (rest > 1) *to++ = kAlphabet[group >> 6 & 63];
 }
 
 class Base64 final : public Kernel {

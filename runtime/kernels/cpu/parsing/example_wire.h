@@ -49,14 +49,16 @@ bool VisitEntries(absl::string_view message, uint32_t field, uint32_t beside, co
   return true;
 }
 
-// Calls visit(serialized feature) for each step of a serialized FeatureList. False when malformed.
+// Calls visit(serialized feature) for each step of a serialized FeatureList. False when malformed:
+// a step that is longer than its list is refused here, where TensorFlow reads on behind what it
+// finds.
 template <typename Visit>
 bool VisitSteps(absl::string_view list, const Visit& visit) {
   WireReader reader(list);
   while (!reader.AtEnd()) {
-    WireReader feature;
-    if (!reader.Accept(WireTag(1, kBytesWire)) || !reader.ReadMessage(&feature)) return false;
-    visit(feature.rest());
+    absl::string_view feature;
+    if (!reader.Accept(WireTag(1, kBytesWire)) || !reader.ReadBytes(&feature)) return false;
+    visit(feature);
   }
   return true;
 }

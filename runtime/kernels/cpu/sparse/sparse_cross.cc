@@ -171,8 +171,9 @@ class SparseCrossHashed final : public Kernel {
       if (column.has_strings()) {
         return is_strong ? SipHash(key, column.text(at)) : Fingerprint64(column.text(at));
       }
-      const int64_t number = column.number(at);
-      const absl::string_view bytes(reinterpret_cast<const char*>(&number), sizeof(number));
+      // As TensorFlow has it: the low half alone.
+      const auto low = static_cast<uint32_t>(column.number(at));
+      const absl::string_view bytes(reinterpret_cast<const char*>(&low), sizeof(low));
       return is_strong ? SipHash(key, bytes) : Fingerprint64(bytes);
     };
     return SetCrosses<int64_t>(ctx, input, [&](Features features) {

@@ -137,5 +137,26 @@ TEST_F(LookupTest, AFileFillsATable) {
               HasSubstr("line 1: 'a' is not a valid int64"));
 }
 
+TEST_F(LookupTest, ADenseTableOfTheFirstVersionIsNamedByReference) {
+  OpOutputs made;
+  ASSERT_EQ(RunInto(OpNode("MutableDenseHashTable")
+                        .Attr("shared_name", "dense")
+                        .Attr("key_dtype", DType::kInt64)
+                        .Attr("value_dtype", DType::kInt64)
+                        .Attr("initial_num_buckets", 4),
+                    {Tensor::Scalar<int64_t>(0)}, &made),
+            absl::OkStatus());
+  const ResourceRef<Variable> table = made[0].ref;
+  const Tensor many = Tensor::Vector<int64_t>({5, 9, 13, 17, 21});  // one place for all at first
+  ASSERT_EQ(Run("LookupTableInsert", {table, many, many}).status(), absl::OkStatus());
+  ExpectSame(RunOne("LookupTableFind", {table, many, Tensor::Scalar<int64_t>(-1)}), many);
+  ExpectSame(RunOne("LookupTableSize", {table}), Tensor::Scalar<int64_t>(5));
+  EXPECT_EQ(
+      Run("LookupTableFind", {table, Tensor::Vector<int64_t>({0}), Tensor::Scalar<int64_t>(-1)})
+          .status()
+          .code(),
+      absl::StatusCode::kInvalidArgument);  // the key that marks free places
+}
+
 }  // namespace
 }  // namespace tensorfleet
