@@ -69,7 +69,7 @@ struct FunctionRuntime::Call {
   Done done;
 };
 
-FunctionRuntime::FunctionRuntime(Options options) : options_(std::move(options)) {}
+FunctionRuntime::FunctionRuntime(Options options) : options_(Completed(std::move(options))) {}
 FunctionRuntime::~FunctionRuntime() = default;
 
 StatusOr<FunctionRunner::Handle> FunctionRuntime::Instantiate(
@@ -142,6 +142,11 @@ Status FunctionRuntime::Compile(Function* function) const {
 
 void FunctionRuntime::Run(Handle handle, const StepContext& step, std::vector<Tensor> args,
                           Done done) {
+  Start(handle, step, /*caller_may_work=*/false, std::move(args), std::move(done));
+}
+
+void FunctionRuntime::Start(Handle handle, const StepContext& step, bool caller_may_work,
+                            std::vector<Tensor> args, Done done) {
   Function* function = Get(handle);
   if (function == nullptr) return done(InvalidArgument("unknown function handle ", handle), {});
   if (step.call_depth >= kMaxCallDepth) {
@@ -167,6 +172,7 @@ void FunctionRuntime::Run(Handle handle, const StepContext& step, std::vector<Te
   run.step.functions = this;
   run.step.frame = &call->frame;
   run.step.call_depth = step.call_depth + 1;
+  run.caller_may_work = caller_may_work;
   function->executor->RunAsync(run, [raw = call.release()](Status status) {
     const std::unique_ptr<Call> call(raw);
     for (size_t i = 0; status.ok() && i < call->results.size(); ++i) {

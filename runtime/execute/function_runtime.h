@@ -26,6 +26,8 @@ class FunctionRuntime final : public FunctionRunner {
     const KernelRegistry* kernels = nullptr;
     Device* device = nullptr;
     ResourceManager* resources = nullptr;
+    std::shared_ptr<Device> own_device;            // `device`, when nobody else keeps it
+    std::shared_ptr<const FunctionSource> source;  // null: made
   };
   // Deeper calls, of a function that calls itself without end, fail with ResourceExhausted.
   static constexpr int kMaxCallDepth = 1000;
@@ -39,11 +41,19 @@ class FunctionRuntime final : public FunctionRunner {
   // result that is dead, or nodes that ask for another device; what a node of the function fails
   // with.
   void Run(Handle handle, const StepContext& step, std::vector<Tensor> args, Done done) override;
+  // Errors: as Run; Cancelled.
+  Status RunAlone(Handle handle, CancellationManager* cancellation, std::vector<Tensor> args,
+                  std::vector<Tensor>* results) override;
+  std::shared_ptr<const FunctionSource> Source() const override { return options_.source; }
 
  private:
   struct Function;
   struct Call;
 
+  // As Run; the calling thread may run expensive nodes when it would only wait.
+  void Start(Handle handle, const StepContext& step, bool caller_may_work, std::vector<Tensor> args,
+             Done done);
+  static Options Completed(Options options);
   Function* Get(Handle handle) const;
   Status Prepare(Function* function) const;
   Status Compile(Function* function) const;

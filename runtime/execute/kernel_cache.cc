@@ -13,6 +13,7 @@ namespace {
 
 // A kernel that calls functions knows them by the handles of its graph's runtime.
 bool CallsFunctions(const Node& node) {
+  if (node.op() == "OneShotIterator") return false;  // it has a runner of its own
   for (const auto& [name, value] : node.def().attr()) {
     if (value.has_func() || value.list().func_size() > 0) return true;
   }

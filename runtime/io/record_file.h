@@ -7,14 +7,10 @@
 
 #include "absl/strings/string_view.h"
 #include "runtime/base/status.h"
+#include "runtime/io/byte_stream.h"
 #include "runtime/io/file_system.h"
 
 namespace tensorfleet {
-
-// Of the file as a whole. The file does not say which: its reader is told.
-enum class Compression { kNone, kZlib, kGzip };
-// "" or "NONE", "ZLIB", "GZIP". Errors: InvalidArgument.
-StatusOr<Compression> ParseCompression(absl::string_view name);
 
 // Not thread-safe.
 class RecordWriter {
@@ -39,6 +35,8 @@ class RecordReader {
   virtual StatusOr<bool> Read(std::string* record) = 0;
   // Where the next record begins, in the uncompressed stream.
   virtual uint64_t offset() const = 0;
+  // Goes on at a record that begins there, behind what has been read.
+  virtual Status GoTo(uint64_t offset) = 0;
 };
 
 }  // namespace tensorfleet

@@ -1,9 +1,10 @@
-// How a kernel calls a function of the graph's library: PartitionedCall, If, While, Case and,
-// later, data sets.
+// How a kernel calls a function of the graph's library: PartitionedCall, If, While, Case, data
+// sets.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 #include "proto/graph.pb.h"
@@ -12,7 +13,18 @@
 
 namespace tensorfleet {
 
+class CancellationManager;
+class FunctionRunner;
 struct StepContext;
+
+// The library behind a runner, for what calls functions longer than the graph lives. Immutable.
+class FunctionSource {
+ public:
+  virtual ~FunctionSource() = default;
+  // A runner with kernels of its own, so that random generators in its functions begin anew. Its
+  // functions use the same device and resources, which must outlive it.
+  virtual std::unique_ptr<FunctionRunner> NewRunner() const = 0;
+};
 
 class FunctionRunner {
  public:
@@ -26,6 +38,11 @@ class FunctionRunner {
   // Runs it as part of `step` (same step id, rendezvous, cancellation, resources). `done` is called
   // once, here or later on any thread.
   virtual void Run(Handle handle, const StepContext& step, std::vector<Tensor> args, Done done) = 0;
+  // Runs it as a step of its own, which ends early when `cancellation` does, and waits for it. Not
+  // for threads of the device's pool. Tensors are charged to the calling thread's account.
+  virtual Status RunAlone(Handle handle, CancellationManager* cancellation,
+                          std::vector<Tensor> args, std::vector<Tensor>* results) = 0;
+  virtual std::shared_ptr<const FunctionSource> Source() const = 0;
 };
 
 }  // namespace tensorfleet

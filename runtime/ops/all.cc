@@ -12,6 +12,13 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterComplexOps(ops);
   RegisterControlFlowOps(ops);
   RegisterConvOps(ops);
+  RegisterDataGroupingOps(ops);
+  RegisterDataIteratorOps(ops);
+  RegisterDataParallelOps(ops);
+  RegisterDataPassOnOps(ops);
+  RegisterDataSharedOps(ops);
+  RegisterDataSourceOps(ops);
+  RegisterDataTransformOps(ops);
   RegisterDiagOps(ops);
   RegisterFileOps(ops);
   RegisterFillOps(ops);

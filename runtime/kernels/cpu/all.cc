@@ -1,5 +1,6 @@
 #include "runtime/kernels/cpu/all.h"
 
+#include "runtime/data/all.h"
 #include "runtime/kernels/cpu/core.h"
 #include "runtime/kernels/cpu/families.h"
 
@@ -7,6 +8,7 @@ namespace tensorfleet {
 
 void RegisterCpuKernels(KernelRegistry& kernels) {
   RegisterCoreCpuKernels(kernels);
+  RegisterDataKernels(kernels);
   cpu::RegisterActivationGradKernels(kernels);
   cpu::RegisterAddNKernels(kernels);
   cpu::RegisterArgExtremeKernels(kernels);
@@ -20,6 +22,7 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterCheckNumericsKernels(kernels);
   cpu::RegisterLookupKernels(kernels);
   cpu::RegisterMirrorPadGradKernels(kernels);
+  cpu::RegisterNextAsOptionalKernels(kernels);
   cpu::RegisterOptionalKernels(kernels);
   cpu::RegisterCompareKernels(kernels);
   cpu::RegisterComplexKernels(kernels);

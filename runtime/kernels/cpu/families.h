@@ -23,6 +23,7 @@ void RegisterCheckNumericsKernels(KernelRegistry& kernels);
 void RegisterLinearAlgebraKernels(KernelRegistry& kernels);
 void RegisterLookupKernels(KernelRegistry& kernels);
 void RegisterMirrorPadGradKernels(KernelRegistry& kernels);
+void RegisterNextAsOptionalKernels(KernelRegistry& kernels);
 void RegisterOptionalKernels(KernelRegistry& kernels);
 void RegisterCompareKernels(KernelRegistry& kernels);
 void RegisterComplexKernels(KernelRegistry& kernels);

@@ -11,10 +11,36 @@ WITHOUT_TYPES: dict[str, str] = {
 _OLD = "TensorFlow's client refuses to build it, for it is from graphs of before 2017; its kernel is its successor's"
 _INTERNAL = "made by partitioning and rewriting, not by clients: each step of each test runs through it"
 
+# Data sets and iterators are compared as whole pipelines, element by element.
+_DATA = """
+AssertCardinalityDataset ExperimentalMaxIntraOpParallelismDataset ExperimentalPrivateThreadPoolDataset
+MaxIntraOpParallelismDataset PrivateThreadPoolDataset RewriteDataset
+AnonymousIterator AnonymousIteratorV2 AnonymousIteratorV3 AnonymousMemoryCache AnonymousRandomSeedGenerator
+AnonymousSeedGenerator BatchDataset BatchDatasetV2 CacheDataset CacheDatasetV2 ConcatenateDataset DatasetCardinality
+DatasetToSingleElement DeleteIterator DeleteMemoryCache DeleteRandomSeedGenerator DeleteSeedGenerator
+DirectedInterleaveDataset DummyMemoryCache DummySeedGenerator ExperimentalDatasetCardinality
+ExperimentalDirectedInterleaveDataset ExperimentalGroupByReducerDataset ExperimentalGroupByWindowDataset
+ExperimentalIgnoreErrorsDataset ExperimentalIteratorGetDevice ExperimentalMapAndBatchDataset
+ExperimentalNonSerializableDataset ExperimentalParallelInterleaveDataset ExperimentalRandomDataset
+ExperimentalScanDataset ExperimentalTakeWhileDataset ExperimentalUnbatchDataset ExperimentalUniqueDataset
+FilterDataset FinalizeDataset FixedLengthRecordDataset FixedLengthRecordDatasetV2 FlatMapDataset GetOptions
+GroupByReducerDataset GroupByWindowDataset IgnoreErrorsDataset InterleaveDataset Iterator IteratorFromStringHandle
+IteratorFromStringHandleV2 IteratorGetDevice IteratorGetNext IteratorGetNextAsOptional IteratorGetNextSync
+IteratorToStringHandle IteratorV2 LegacyParallelInterleaveDatasetV2 ListDataset MakeIterator MapAndBatchDataset
+MapDataset ModelDataset NonSerializableDataset OneShotIterator OptimizeDataset OptimizeDatasetV2 OptionsDataset
+PaddedBatchDataset PaddedBatchDatasetV2 ParallelBatchDataset ParallelFilterDataset ParallelInterleaveDataset
+ParallelInterleaveDatasetV2 ParallelInterleaveDatasetV3 ParallelInterleaveDatasetV4 ParallelMapDataset
+ParallelMapDatasetV2 PrefetchDataset RandomDataset RandomDatasetV2 RangeDataset ReduceDataset RepeatDataset
+SamplingDataset ScanDataset ShardDataset ShuffleAndRepeatDataset ShuffleAndRepeatDatasetV2 ShuffleDataset
+ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset TFRecordDataset TFRecordDatasetV2 TakeDataset TakeWhileDataset
+TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset WindowDataset ZipDataset
+""".split()
+
 # Op -> what tests it instead of the op test.
 UNTESTED: dict[str, str] = {
     "Abort": "ends the process",
     "AudioSummary": _OLD,
+    **dict.fromkeys(_DATA, "e2e/cases/data_cases.py"),
     **dict.fromkeys(("FleetBeginSave", "FleetEndSave"), "ours: checkpoint_ops_test.cc"),
     "ImageSummary": "its PNG is compressed by another encoder: summaries_test.cc decodes it",
     "MutableDenseHashTable": "TensorFlow's kernel asks for a deleted key, which the op has no input for: lookup_test.cc",
