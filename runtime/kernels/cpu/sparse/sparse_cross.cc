@@ -171,7 +171,8 @@ class SparseCrossHashed final : public Kernel {
       if (column.has_strings()) {
         return is_strong ? SipHash(key, column.text(at)) : Fingerprint64(column.text(at));
       }
-      // As TensorFlow has it: the low half alone.
+      // As TensorFlow has it: of a dense column the number itself, of a sparse one its low half.
+      if (column.is_dense) return static_cast<uint64_t>(column.number(at));
       const auto low = static_cast<uint32_t>(column.number(at));
       const absl::string_view bytes(reinterpret_cast<const char*>(&low), sizeof(low));
       return is_strong ? SipHash(key, bytes) : Fingerprint64(bytes);
