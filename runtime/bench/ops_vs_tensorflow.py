@@ -18,10 +18,11 @@ import time
 import op_points
 import op_points_networks
 import op_points_parsing  # noqa: F401
+import op_points_science
 import op_points_state  # noqa: F401
 from vs_tensorflow import Cluster, session, tf, v1
 
-COPIES = {op_points.LARGE: 3, op_points_networks.GROUP: 3}  # else MANY
+COPIES = {op_points.LARGE: 3, op_points_networks.GROUP: 3, op_points_science.GROUP: 3}  # else MANY
 MANY = 10
 CONTAINER = "point"
 

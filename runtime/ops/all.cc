@@ -59,6 +59,20 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterUnicodeOps(ops);
   RegisterDecodeOps(ops);
   RegisterParseExampleOps(ops);
+  RegisterSpecialOps(ops);
+  RegisterCountingOps(ops);
+  RegisterInplaceOps(ops);
+  RegisterSegmentJoinOps(ops);
+  RegisterFftOps(ops);
+  RegisterDecompositionOps(ops);
+  RegisterSolverOps(ops);
+  RegisterEinsumOps(ops);
+  RegisterQuantizeOps(ops);
+  RegisterVolumeOps(ops);
+  RegisterSamplerOps(ops);
+  RegisterDistributionOps(ops);
+  RegisterCtcOps(ops);
+  RegisterRecurrentOps(ops);
 }
 
 const OpRegistry& BuiltinOps() {

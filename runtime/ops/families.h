@@ -60,5 +60,19 @@ void RegisterUnaryOps(OpRegistry& ops);
 void RegisterUnicodeOps(OpRegistry& ops);
 void RegisterVariableOps(OpRegistry& ops);
 void RegisterVariableUpdateOps(OpRegistry& ops);
+void RegisterSpecialOps(OpRegistry& ops);
+void RegisterCountingOps(OpRegistry& ops);
+void RegisterInplaceOps(OpRegistry& ops);
+void RegisterSegmentJoinOps(OpRegistry& ops);
+void RegisterFftOps(OpRegistry& ops);
+void RegisterDecompositionOps(OpRegistry& ops);
+void RegisterSolverOps(OpRegistry& ops);
+void RegisterEinsumOps(OpRegistry& ops);
+void RegisterQuantizeOps(OpRegistry& ops);
+void RegisterVolumeOps(OpRegistry& ops);
+void RegisterSamplerOps(OpRegistry& ops);
+void RegisterDistributionOps(OpRegistry& ops);
+void RegisterCtcOps(OpRegistry& ops);
+void RegisterRecurrentOps(OpRegistry& ops);
 
 }  // namespace tensorfleet

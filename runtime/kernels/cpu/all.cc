@@ -92,6 +92,29 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSparseCrossKernels(kernels);
   cpu::RegisterSetKernels(kernels);
   cpu::RegisterWhereKernels(kernels);
+  cpu::RegisterSpecialUnaryKernels(kernels);
+  cpu::RegisterSpecialBinaryKernels(kernels);
+  cpu::RegisterBincountKernels(kernels);
+  cpu::RegisterOrderKernels(kernels);
+  cpu::RegisterDataFormatKernels(kernels);
+  cpu::RegisterInplaceKernels(kernels);
+  cpu::RegisterSegmentJoinKernels(kernels);
+  cpu::RegisterFftKernels(kernels);
+  cpu::RegisterDecompositionKernels(kernels);
+  cpu::RegisterMatrixFunctionKernels(kernels);
+  cpu::RegisterSolverKernels(kernels);
+  cpu::RegisterEinsumKernels(kernels);
+  cpu::RegisterFakeQuantKernels(kernels);
+  cpu::RegisterQuantizeDequantizeKernels(kernels);
+  cpu::RegisterVolumePoolKernels(kernels);
+  cpu::RegisterDilationKernels(kernels);
+  cpu::RegisterCandidateSamplerKernels(kernels);
+  cpu::RegisterDistributionKernels(kernels);
+  cpu::RegisterStatefulRandomKernels(kernels);
+  cpu::RegisterCtcKernels(kernels);
+  cpu::RegisterEditDistanceKernels(kernels);
+  cpu::RegisterLstmKernels(kernels);
+  cpu::RegisterGruKernels(kernels);
 }
 
 const KernelRegistry& CpuKernels() {

@@ -95,5 +95,28 @@ void RegisterUnicodeKernels(KernelRegistry& kernels);
 void RegisterSparseCrossKernels(KernelRegistry& kernels);
 void RegisterSetKernels(KernelRegistry& kernels);
 void RegisterWhereKernels(KernelRegistry& kernels);
+void RegisterSpecialUnaryKernels(KernelRegistry& kernels);
+void RegisterSpecialBinaryKernels(KernelRegistry& kernels);
+void RegisterBincountKernels(KernelRegistry& kernels);
+void RegisterOrderKernels(KernelRegistry& kernels);
+void RegisterDataFormatKernels(KernelRegistry& kernels);
+void RegisterInplaceKernels(KernelRegistry& kernels);
+void RegisterSegmentJoinKernels(KernelRegistry& kernels);
+void RegisterFftKernels(KernelRegistry& kernels);
+void RegisterDecompositionKernels(KernelRegistry& kernels);
+void RegisterMatrixFunctionKernels(KernelRegistry& kernels);
+void RegisterSolverKernels(KernelRegistry& kernels);
+void RegisterEinsumKernels(KernelRegistry& kernels);
+void RegisterFakeQuantKernels(KernelRegistry& kernels);
+void RegisterQuantizeDequantizeKernels(KernelRegistry& kernels);
+void RegisterVolumePoolKernels(KernelRegistry& kernels);
+void RegisterDilationKernels(KernelRegistry& kernels);
+void RegisterCandidateSamplerKernels(KernelRegistry& kernels);
+void RegisterDistributionKernels(KernelRegistry& kernels);
+void RegisterStatefulRandomKernels(KernelRegistry& kernels);
+void RegisterCtcKernels(KernelRegistry& kernels);
+void RegisterEditDistanceKernels(KernelRegistry& kernels);
+void RegisterLstmKernels(KernelRegistry& kernels);
+void RegisterGruKernels(KernelRegistry& kernels);
 
 }  // namespace tensorfleet::cpu

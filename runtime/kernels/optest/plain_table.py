@@ -75,6 +75,18 @@ def calls(pool: Pool) -> list[Any]:
         (v1.enable_control_flow_v2 if was_on else v1.disable_control_flow_v2)()
 
 
+def counted_loops(pool: Pool) -> list[Any]:
+    """For, up and down, of nothing, and with bad bounds."""
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32), tf.TensorSpec([2]), tf.TensorSpec([], tf.int32)])
+    def body(i: tf.Tensor, x: tf.Tensor, n: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
+        return x * 2.0 + tf.cast(i, tf.float32), n + 1
+
+    body.get_concrete_function().add_to_graph()
+    start = constant(pool((2,), "float32"))
+    return [list(raw.For(start=constant(a), limit=constant(b), delta=constant(d), input=[start, constant(0)], body=body.get_concrete_function()))
+            for a, b, d in ((0, 5, 1), (5, -1, -2), (3, 3, 1), (0, 5, 0), (0, 5, -1))]
+
+
 def text(pool: Pool) -> list[Any]:
     words = constant([b"s3://bucket/x", b"/local/x", b""])
     numbers = [constant(pool((2, 3), t, "small")) for t in ("float32", "int32", "string")]
@@ -223,6 +235,7 @@ PLAIN_PROGRAMS: tuple[Program, ...] = (
     Program("Passing on", passing_on),
     Program("Choosing", choosing),
     Program("Calls", calls),
+    Program("Counted loops", counted_loops),
     Program("Text", text),
     Program("Summaries", summaries),
     Program("Checkpoints", checkpoints),

@@ -5,17 +5,23 @@ from __future__ import annotations
 from array_table import ARRAYS
 from container_table import CONTAINERS
 from cross_table import CROSSES
+from linalg_table import LINALG
 from lines import Line
 from math_table import MATH
 from nn_table import NEURAL
 from parsing_table import PARSING
 from plain_table import PLAIN_PROGRAMS
+from recurrent_table import RECURRENT
+from sampling_table import SAMPLING
 from set_table import SETS
 from sparse_table import SPARSE
+from special_table import SPECIAL
 from state_table import PROGRAMS as STATE
 from state_table import Program
 from train_table import TRAINING
 from unicode_table import UNICODE
+from volume_table import VOLUMES
 
-TABLE: tuple[Line, ...] = MATH + ARRAYS + NEURAL + SPARSE
-PROGRAMS: tuple[Program, ...] = STATE + PLAIN_PROGRAMS + TRAINING + PARSING + CONTAINERS + UNICODE + CROSSES + SETS
+TABLE: tuple[Line, ...] = MATH + ARRAYS + NEURAL + SPARSE + SPECIAL + LINALG + VOLUMES + RECURRENT
+PROGRAMS: tuple[Program, ...] = (STATE + PLAIN_PROGRAMS + TRAINING + PARSING + CONTAINERS + UNICODE + CROSSES + SETS +
+                                 SAMPLING)

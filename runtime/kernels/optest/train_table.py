@@ -17,10 +17,10 @@ from tensorflows import runs
 v1 = tf.compat.v1
 
 SCALARS = {"alpha": 0.1, "lr": 0.1, "beta1": 0.9, "beta2": 0.99, "beta1_power": 0.9, "beta2_power": 0.99, "epsilon": 1e-2, "rho": 0.75,
-           "momentum": 0.5, "l1": 0.01, "l2": 0.02, "l2_shrinkage": 0.03, "lr_power": -0.5}
+           "momentum": 0.5, "logbase": 0.5, "sign_decay": 0.8, "beta": 0.9, "l1": 0.01, "l2": 0.02, "l2_shrinkage": 0.03, "lr_power": -0.5}
 OPTIMIZERS = ("GradientDescent", "Momentum", "KerasMomentum", "Adam", "Adagrad", "AdagradV2", "RMSProp", "CenteredRMSProp", "Adadelta",
-              "AdagradDA", "Ftrl", "FtrlV2", "ProximalGradientDescent", "ProximalAdagrad")
-DENSE_ONLY = ("GradientDescent", "Adam")
+              "AdagradDA", "Ftrl", "FtrlV2", "ProximalGradientDescent", "ProximalAdagrad", "AdaMax", "AdamWithAmsgrad", "AddSign", "PowerSign")
+DENSE_ONLY = ("GradientDescent", "Adam", "AdaMax", "AdamWithAmsgrad", "AddSign", "PowerSign")
 
 
 def apply_steps(op: str, dtype: str, pool: Pool, number: int, **attrs: Any) -> list[Any]:

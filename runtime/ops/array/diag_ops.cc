@@ -123,6 +123,48 @@ void RegisterMatrixDiag(OpRegistry& ops) {
               .Attr(kAlign)
               .Shape(shapes::Unchanged)
               .Doc("Matrices with some diagonals replaced."));
+  ops.Add(OpSchemaBuilder("BatchMatrixBandPart")
+              .Input("input: T")
+              .Input("num_lower: int64")
+              .Input("num_upper: int64")
+              .Output("band: T")
+              .Attr("T: type")
+              .Shape(shapes::Unchanged)
+              .Doc("The old name of MatrixBandPart."));
+  ops.Add(OpSchemaBuilder("BatchMatrixDiag")
+              .Input("diagonal: T")
+              .Output("output: T")
+              .Attr("T: type")
+              .Shape(MatrixDiagShape)
+              .Doc("The old name of MatrixDiag."));
+  ops.Add(OpSchemaBuilder("BatchMatrixDiagPart")
+              .Input("input: T")
+              .Output("diagonal: T")
+              .Attr("T: type")
+              .Shape(MatrixDiagPartShape)
+              .Doc("The old name of MatrixDiagPart."));
+  ops.Add(OpSchemaBuilder("BatchMatrixSetDiag")
+              .Input("input: T")
+              .Input("diagonal: T")
+              .Output("output: T")
+              .Attr("T: type")
+              .Shape(shapes::Unchanged)
+              .Doc("The old name of MatrixSetDiag."));
+  ops.Add(OpSchemaBuilder("MatrixSetDiag")
+              .Input("input: T")
+              .Input("diagonal: T")
+              .Output("output: T")
+              .Attr("T: type")
+              .Shape(shapes::Unchanged)
+              .Doc("Matrices with other main diagonals."));
+  ops.Add(OpSchemaBuilder("MatrixSetDiagV2")
+              .Input("input: T")
+              .Input("diagonal: T")
+              .Input("k: int32")
+              .Output("output: T")
+              .Attr("T: type")
+              .Shape(shapes::Unchanged)
+              .Doc("Matrices with other diagonals."));
 }
 
 }  // namespace

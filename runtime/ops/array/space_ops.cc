@@ -90,6 +90,19 @@ void RegisterSpaceOps(OpRegistry& ops) {
                 .Shape(to_batch ? SpaceBatchShape<true> : SpaceBatchShape<false>)
                 .Doc("Moves the places of blocks in space into the batch, or back."));
   }
+  for (const bool to_batch : {true, false}) {
+    const std::string margins = to_batch ? "paddings" : "crops";
+    const std::string index = to_batch ? "Tpaddings" : "Tidx";
+    ops.Add(OpSchemaBuilder(to_batch ? "SpaceToBatch" : "BatchToSpace")
+                .Input("input: T")
+                .Input(absl::StrCat(margins, ": ", index))
+                .Output("output: T")
+                .Attr("T: type")
+                .Attr("block_size: int >= 2")
+                .Attr(absl::StrCat(index, ": {int32, int64} = DT_INT32"))
+                .Shape(shapes::UnknownShapes)
+                .Doc("The first version of the same, for squares of images."));
+  }
 }
 
 }  // namespace tensorfleet

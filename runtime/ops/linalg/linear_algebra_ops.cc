@@ -1,22 +1,12 @@
 // Square matrices in the last two dimensions: decompositions, inverses, systems of equations.
 // Kernels: runtime/kernels/cpu/linalg/linear_algebra.cc.
-#include "runtime/graph/shape_context.h"
-#include "runtime/ops/shape_rules.h"
+#include "runtime/ops/linalg/matrix_shapes.h"
 
 namespace tensorfleet {
 namespace {
 
-// The last two dimensions of input 0 must be alike.
-Status CheckSquare(const ShapeContext& ctx) {
-  TFLEET_RETURN_IF_ERROR(ctx.RequireRankAtLeast(0, 2));
-  const PartialShape& in = ctx.input(0);
-  return in.has_rank() ? shapes::MergeDims(in.dim(-2), in.dim(-1)).status() : OkStatus();
-}
-
-Status SquareUnchanged(ShapeContext& ctx) {
-  TFLEET_RETURN_IF_ERROR(CheckSquare(ctx));
-  return shapes::Unchanged(ctx);
-}
+using shapes::CheckSquare;
+using shapes::SquareUnchanged;
 
 Status OnePerMatrix(ShapeContext& ctx) {
   TFLEET_RETURN_IF_ERROR(CheckSquare(ctx));

@@ -114,6 +114,20 @@ void RegisterMatMulOps(OpRegistry& ops) {
           .Attr("adj_y: bool = false")
           .Shape(BatchMatMulShape)
           .Doc("The products of the matrices in the last two dimensions; the others broadcast."));
+  ops.Add(
+      OpSchemaBuilder("BatchMatMulV3")
+          .Input("x: Ta")
+          .Input("y: Tb")
+          .Output("output: Tout")
+          .Attr("Ta: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
+                "complex128}")
+          .Attr("Tb: {bfloat16, half, float, double, uint8, int8, int16, int32, int64, complex64, "
+                "complex128}")
+          .Attr("Tout: {bfloat16, half, float, double, int16, int32, int64, complex64, complex128}")
+          .Attr("adj_x: bool = false")
+          .Attr("adj_y: bool = false")
+          .Shape(BatchMatMulShape)
+          .Doc("BatchMatMulV2 of tensors whose types may differ."));
   ops.Add(OpSchemaBuilder("Qr")
               .Input("input: T")
               .Output("q: T")

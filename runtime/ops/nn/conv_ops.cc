@@ -1,5 +1,5 @@
 // Convolutions of images, plain and depthwise, and their gradients. Kernels:
-// runtime/kernels/cpu/nn/conv2d.cc, conv2d_grad.cc, depthwise_conv.cc.
+// runtime/kernels/cpu/nn/conv.cc, conv_grad.cc, depthwise_conv.cc.
 #include "runtime/ops/constant_inputs.h"
 #include "runtime/ops/nn/window_shapes.h"
 

@@ -83,6 +83,16 @@ void RegisterFunctionalOps(OpRegistry& ops) {
     ops.Add(std::move(op));
   }
   ops.Add(While("_While").Stateful().Shape(shapes::UnknownShapes));
+  ops.Add(OpSchemaBuilder("For")
+              .Input("start: int32")
+              .Input("limit: int32")
+              .Input("delta: int32")
+              .Input("input: T")
+              .Output("output: T")
+              .Attr("T: list(type) >= 0")
+              .Attr("body: func")
+              .Shape(shapes::UnknownShapes)
+              .Doc("Calls body with each number of a range and its own results."));
   ops.Add(Case("StatelessCase"));
   ops.Add(Case("Case").Stateful());
   ops.Add(OpSchemaBuilder("RemoteCall")

@@ -1,5 +1,5 @@
 // Kernels about diagonals and bands of matrices: Diag, DiagPart, MatrixDiag*, MatrixDiagPart*,
-// MatrixSetDiagV3, MatrixBandPart. Schemas and shape rules: runtime/ops/array/diag_ops.cc.
+// MatrixSetDiag*, MatrixBandPart. Schemas and shape rules: runtime/ops/array/diag_ops.cc.
 #include <string>
 
 #include "runtime/kernels/cpu/elements.h"
@@ -179,7 +179,10 @@ class MatrixSetDiag final : public Kernel {
   explicit MatrixSetDiag(KernelInit& init) : align_(AlignmentOf(init)) {}
   Status Compute(KernelContext& ctx) const override {
     TFLEET_RETURN_IF_ERROR(NeedMatrix(ctx.input(0)));
-    TFLEET_ASSIGN_OR_RETURN(const DiagonalRange k, ReadDiagonalRange(ctx.input(2)));
+    DiagonalRange k;
+    if (ctx.num_inputs() > 2) {
+      TFLEET_ASSIGN_OR_RETURN(k, ReadDiagonalRange(ctx.input(2)));
+    }
     Tensor out = ctx.TakeInput(0);
     const Tensor& diagonal = ctx.input(1);
     TFLEET_ASSIGN_OR_RETURN(const DiagonalBand band, BandOfMatrix(out.dim(-2), out.dim(-1), k));
@@ -258,14 +261,19 @@ class MatrixBandPart final : public Kernel {
 void RegisterDiagKernels(KernelRegistry& kernels) {
   kernels.Add<Diag>("Diag", kCpu);
   kernels.Add<DiagPart>("DiagPart", kCpu);
-  for (const char* op : {"MatrixDiag", "MatrixDiagV2", "MatrixDiagV3"}) {
+  for (const char* op : {"MatrixDiag", "MatrixDiagV2", "MatrixDiagV3", "BatchMatrixDiag"}) {
     kernels.Add<MatrixDiag>(op, kCpu);
   }
-  for (const char* op : {"MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3"}) {
+  for (const char* op :
+       {"MatrixDiagPart", "MatrixDiagPartV2", "MatrixDiagPartV3", "BatchMatrixDiagPart"}) {
     kernels.Add<MatrixDiagPart>(op, kCpu);
   }
-  kernels.Add<MatrixSetDiag>("MatrixSetDiagV3", kCpu);
+  for (const char* op :
+       {"MatrixSetDiag", "MatrixSetDiagV2", "MatrixSetDiagV3", "BatchMatrixSetDiag"}) {
+    kernels.Add<MatrixSetDiag>(op, kCpu);
+  }
   kernels.Add<MatrixBandPart>("MatrixBandPart", kCpu);
+  kernels.Add<MatrixBandPart>("BatchMatrixBandPart", kCpu);
 }
 
 }  // namespace tensorfleet::cpu

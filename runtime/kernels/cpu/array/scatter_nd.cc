@@ -249,6 +249,7 @@ void RegisterScatterNdKernels(KernelRegistry& kernels) {
   kernels.Add<ScatterNd>("ScatterNd", kCpu);
   kernels.Add<TensorScatter<Change::kUpdate>>("TensorScatterUpdate", kCpu);
   kernels.Add<TensorScatter<Change::kAdd>>("TensorScatterAdd", kCpu);
+  kernels.Add<TensorScatter<Change::kAdd>>("ScatterNdNonAliasingAdd", kCpu);
   kernels.Add<TensorScatter<Change::kSubtract>>("TensorScatterSub", kCpu);
   AddForTypes<TensorScatterMax>(kernels, "TensorScatterMax", Reals());
   AddForTypes<TensorScatterMin>(kernels, "TensorScatterMin", Reals());

@@ -85,14 +85,25 @@ class SpaceDepth final : public Kernel {
   bool channels_last_ = true;
 };
 
-// SpaceToBatchND and, with the two sides exchanged, BatchToSpaceND.
+// SpaceToBatchND and, with the two sides exchanged, BatchToSpaceND; also their first versions,
+// whose blocks are squares of images, as an attribute says.
 template <bool kToBatch>
 class SpaceBatch final : public Kernel {
  public:
+  explicit SpaceBatch(KernelInit& init) : is_first_version_(init.node().num_inputs() == 2) {
+    if (!is_first_version_) return;
+    int64_t size = 0;
+    init.Get("block_size", &size);
+    if (size < 2) init.Fail(InvalidArgument("Block size should be > 1: ", size));
+    square_ = Tensor::Vector<int64_t>({size, size});
+  }
   Status Compute(KernelContext& ctx) const override {
     const Tensor& in = ctx.input(0);
-    const Tensor& block_input = ctx.input(1);
-    const Tensor& margin_input = ctx.input(2);
+    const Tensor& block_input = is_first_version_ ? square_ : ctx.input(1);
+    const Tensor& margin_input = ctx.input(is_first_version_ ? 1 : 2);
+    if (is_first_version_ && in.rank() != 4) {
+      return InvalidArgument("Input rank should be: 4 instead of: ", in.rank());
+    }
     const char* margin_name = kToBatch ? "paddings" : "crops";
     if (block_input.rank() != 1) {
       return InvalidArgument("block_shape rank should be 1 instead of ", block_input.rank());
@@ -144,6 +155,8 @@ class SpaceBatch final : public Kernel {
 
  private:
   static constexpr int64_t kMaxBlocks = 1 << 24;
+  const bool is_first_version_;
+  Tensor square_;
 
   static StatusOr<int64_t> SpatialSize(int64_t dim, int64_t block, int64_t before, int64_t after,
                                        int i) {
@@ -214,7 +227,9 @@ void RegisterSpaceKernels(KernelRegistry& kernels) {
   kernels.Add<SpaceDepth<true>>("SpaceToDepth", kCpu);
   kernels.Add<SpaceDepth<false>>("DepthToSpace", kCpu);
   kernels.Add<SpaceBatch<true>>("SpaceToBatchND", kCpu);
+  kernels.Add<SpaceBatch<true>>("SpaceToBatch", kCpu);
   kernels.Add<SpaceBatch<false>>("BatchToSpaceND", kCpu);
+  kernels.Add<SpaceBatch<false>>("BatchToSpace", kCpu);
 }
 
 }  // namespace tensorfleet::cpu

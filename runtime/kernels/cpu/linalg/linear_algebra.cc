@@ -219,12 +219,18 @@ using MatrixTriangularSolve = SolveEach<T, TriangularSolveOf>;
 }  // namespace
 
 void RegisterLinearAlgebraKernels(KernelRegistry& r) {
-  AddForTypes<Cholesky>(r, "Cholesky", Concat<FullFloats, Complexes>());
-  AddForTypes<MatrixInverse>(r, "MatrixInverse",
-                             Concat<Types<Eigen::half>, Concat<FullFloats, Complexes>>());
-  AddForTypes<MatrixDeterminant>(r, "MatrixDeterminant", Concat<FullFloats, Complexes>());
-  AddForTypes<MatrixSolve>(r, "MatrixSolve", Concat<FullFloats, Complexes>());
-  AddForTypes<MatrixTriangularSolve>(r, "MatrixTriangularSolve", Concat<FullFloats, Complexes>());
+  using All = Concat<FullFloats, Complexes>;
+  AddForTypes<Cholesky>(r, "Cholesky", All());
+  AddForTypes<MatrixInverse>(r, "MatrixInverse", Concat<Types<Eigen::half>, All>());
+  AddForTypes<MatrixDeterminant>(r, "MatrixDeterminant", All());
+  AddForTypes<MatrixSolve>(r, "MatrixSolve", All());
+  AddForTypes<MatrixTriangularSolve>(r, "MatrixTriangularSolve", All());
+  // The names from before there were batches of everything.
+  AddForTypes<Cholesky>(r, "BatchCholesky", FullFloats());
+  AddForTypes<MatrixInverse>(r, "BatchMatrixInverse", FullFloats());
+  AddForTypes<MatrixDeterminant>(r, "BatchMatrixDeterminant", All());
+  AddForTypes<MatrixSolve>(r, "BatchMatrixSolve", FullFloats());
+  AddForTypes<MatrixTriangularSolve>(r, "BatchMatrixTriangularSolve", FullFloats());
 }
 
 }  // namespace tensorfleet::cpu

@@ -1,6 +1,7 @@
 // MatMul and BatchMatMul.
 #include <complex>
 
+#include "runtime/kernels/cpu/array/cast.h"
 #include "runtime/kernels/cpu/broadcast.h"
 #include "runtime/kernels/cpu/float_view.h"
 #include "runtime/kernels/cpu/linalg/gemm.h"
@@ -90,13 +91,27 @@ class BatchMatMul final : public Kernel {
     }
     TFLEET_ASSIGN_OR_RETURN(const Shape matrix, Shape::Make({shape.m, shape.n}));
     TFLEET_ASSIGN_OR_RETURN(const Shape out_shape, batch.Concatenated(matrix));
-    TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(x.dtype(), out_shape));
-    if (out.num_elements() > 0) TFLEET_RETURN_IF_ERROR(Multiply(ctx, shape, batch, x, y, out));
+    TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(kDTypeOf<T>, out_shape));
+    if (out.num_elements() > 0) {
+      TFLEET_ASSIGN_OR_RETURN(const Tensor own_x, OfOwnType(ctx, x));
+      TFLEET_ASSIGN_OR_RETURN(const Tensor own_y, OfOwnType(ctx, y));
+      TFLEET_RETURN_IF_ERROR(Multiply(ctx, shape, batch, own_x, own_y, out));
+    }
     ctx.SetOutput(0, std::move(out));
     return OkStatus();
   }
 
  private:
+  // Only the third version has inputs of other types than the output's.
+  static StatusOr<Tensor> OfOwnType(const KernelContext& ctx, const Tensor& in) {
+    if (in.dtype() == kDTypeOf<T>) return in;
+    const UnaryLoop cast = FindCast(in.dtype(), kDTypeOf<T>);
+    TFLEET_CHECK(cast != nullptr);
+    TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(kDTypeOf<T>, in.shape()));
+    cast(in.raw(), out.mutable_raw(), in.num_elements());
+    return out;
+  }
+
   StatusOr<Shape> BatchShape(const Tensor& x, const Tensor& y) const {
     const Shape a = x.shape().SubShape(0, x.rank() - 2), b = y.shape().SubShape(0, y.rank() - 2);
     if (!broadcasts_) {
@@ -153,12 +168,26 @@ class BatchMatMul final : public Kernel {
 
 using MatMulTypes = Concat<FloatsAndComplexes, Types<int32_t, int64_t>>;
 
+template <typename T>
+void AddMixed(KernelRegistry& r, DType a, DType b) {
+  r.Add<BatchMatMul<T>>("BatchMatMulV3", kCpu, {{"Ta", a}, {"Tb", b}, {"Tout", kDTypeOf<T>}});
+}
+
 }  // namespace
 
 void RegisterMatMulKernels(KernelRegistry& r) {
   AddForTypes<MatMul>(r, "MatMul", MatMulTypes());
   AddForTypes<BatchMatMul>(r, "BatchMatMul", MatMulTypes());
   AddForTypes<BatchMatMul>(r, "BatchMatMulV2", Concat<MatMulTypes, Types<int16_t>>());
+  ForEachType(Concat<MatMulTypes, Types<int16_t>>(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    AddMixed<T>(r, kDTypeOf<T>, kDTypeOf<T>);
+  });
+  for (const DType a : {DType::kInt8, DType::kUInt8}) {
+    for (const DType b : {DType::kInt8, DType::kUInt8}) AddMixed<int32_t>(r, a, b);
+    AddMixed<Eigen::bfloat16>(r, a, DType::kBFloat16);
+    AddMixed<Eigen::bfloat16>(r, DType::kBFloat16, a);
+  }
 }
 
 }  // namespace tensorfleet::cpu

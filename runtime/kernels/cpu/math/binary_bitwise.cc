@@ -33,6 +33,13 @@ struct RightShift {
   T operator()(T a, T by) const { return static_cast<T>(a >> ClampShift(by)); }
 };
 
+template <typename T>
+struct PopulationCount {
+  uint8_t operator()(T x) const {
+    return static_cast<uint8_t>(__builtin_popcountll(std::make_unsigned_t<T>(x)));
+  }
+};
+
 }  // namespace
 
 void RegisterBitwiseKernels(KernelRegistry& r) {
@@ -45,6 +52,11 @@ void RegisterBitwiseKernels(KernelRegistry& r) {
   AddBinary<Xor, kCheap>(r, "BitwiseXor", Ints());
   AddBinary<LeftShift, kCheap>(r, "LeftShift", Ints());
   AddBinary<RightShift, kCheap>(r, "RightShift", Ints());
+  ForEachType(Ints(), [&](auto tag) {
+    using T = typename decltype(tag)::type;
+    r.Add<UnaryKernelOf<&MapLoop<PopulationCount, T>, kDTypeOf<T>, DType::kUInt8, kCheap>>(
+        "PopulationCount", kCpu, {{"T", kDTypeOf<T>}});
+  });
 }
 
 }  // namespace tensorfleet::cpu

@@ -1,5 +1,7 @@
-// Cumsum, Cumprod and L2Loss.
+// Cumsum, Cumprod, CumulativeLogsumexp and L2Loss.
+#include <cmath>
 #include <complex>
+#include <limits>
 
 #include "runtime/kernels/cpu/math/axis.h"
 #include "runtime/kernels/cpu/math/reduction.h"
@@ -8,7 +10,9 @@
 namespace tensorfleet::cpu {
 namespace {
 
-template <typename T, bool product>
+enum class Running { kSum, kProduct, kLogSumExp };
+
+template <typename T, Running kOf>
 class Scan final : public Kernel {
  public:
   using W = Widened<T>;
@@ -36,12 +40,14 @@ class Scan final : public Kernel {
       const T* x = in.values<T>().data();
       T* y = out.template mutable_values<T>().data();
       // A line along the axis for each position around it.
-      ParallelFor(ctx, view.outer * view.inner, 2 * view.size, [&](int64_t begin, int64_t end) {
-        for (int64_t line = begin; line < end; ++line) {
-          const int64_t first = line / view.inner * view.size * view.inner + line % view.inner;
-          RunLine(x + first, y + first, view.size, view.inner);
-        }
-      });
+      ParallelFor(ctx, view.outer * view.inner, (kOf == Running::kLogSumExp ? 25 : 2) * view.size,
+                  [&](int64_t begin, int64_t end) {
+                    for (int64_t line = begin; line < end; ++line) {
+                      const int64_t first =
+                          line / view.inner * view.size * view.inner + line % view.inner;
+                      RunLine(x + first, y + first, view.size, view.inner);
+                    }
+                  });
     }
     ctx.SetOutput(0, std::move(out));
     return OkStatus();
@@ -49,15 +55,22 @@ class Scan final : public Kernel {
 
  private:
   static W Combine(const W& a, const W& b) {
-    if constexpr (!product)
+    if constexpr (kOf == Running::kSum)
       return WrapAdd<W>(a, b);
-    else if constexpr (std::is_integral_v<W>)
+    else if constexpr (kOf == Running::kLogSumExp) {
+      if (a != a || b != b) return a + b;
+      const W more = std::max(a, b), less = std::min(a, b);
+      // Minus infinity is the logarithm of no sum at all.
+      if (more == -std::numeric_limits<W>::infinity()) return more;
+      return more + std::log1p(std::exp(less - more));
+    } else if constexpr (std::is_integral_v<W>)
       return static_cast<W>(WrapInt<W>(a) * WrapInt<W>(b));
     else
       return a * b;
   }
   void RunLine(const T* x, T* y, int64_t size, int64_t stride) const {
-    W running = product ? W(1) : W(0);
+    W running = kOf == Running::kProduct ? W(1) : W(0);
+    if constexpr (kOf == Running::kLogSumExp) running = -std::numeric_limits<W>::infinity();
     for (int64_t i = 0; i < size; ++i) {
       const int64_t at = (reverse_ ? size - 1 - i : i) * stride;
       const W before = running;
@@ -70,9 +83,11 @@ class Scan final : public Kernel {
 };
 
 template <typename T>
-using Cumsum = Scan<T, false>;
+using Cumsum = Scan<T, Running::kSum>;
 template <typename T>
-using Cumprod = Scan<T, true>;
+using Cumprod = Scan<T, Running::kProduct>;
+template <typename T>
+using CumulativeLogsumexp = Scan<T, Running::kLogSumExp>;
 
 template <typename T>
 struct SumOfSquares : Adding<T, Widened<T>> {
@@ -116,6 +131,7 @@ class L2Loss final : public Kernel {
 void RegisterScanKernels(KernelRegistry& r) {
   AddForTypes<Cumsum>(r, "Cumsum", Numbers());
   AddForTypes<Cumprod>(r, "Cumprod", Numbers());
+  AddForTypes<CumulativeLogsumexp>(r, "CumulativeLogsumexp", Floats());
   AddForTypes<L2Loss>(r, "L2Loss", Floats());
 }
 

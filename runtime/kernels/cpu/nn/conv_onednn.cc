@@ -15,20 +15,26 @@ struct Piece {
   std::shared_ptr<const ConvPrimitive> primitive;
 };
 
-// Output rows [first, last) of image `n`, with the image's rows that they see.
+// What an image is cut along: its rows, or the planes of a volume.
+Window& OutermostOf(ConvPlan& p) { return p.is_volume ? p.planes : p.rows; }
+const Window& OutermostOf(const ConvPlan& p) { return p.is_volume ? p.planes : p.rows; }
+
+// Output rows (or planes) [first, last) of image `n`, with the image's rows that they see.
 Piece RowsOf(const ConvPlan& p, int64_t n, int64_t first, int64_t last) {
   Piece piece;
   piece.plan = p;
-  Window& rows = piece.plan.rows;
-  const int64_t begin = std::max<int64_t>(0, p.rows.Start(first));
-  const int64_t end =
-      std::min(p.rows.input, p.rows.Start(last - 1) + (p.rows.size - 1) * p.rows.dilation + 1);
+  Window& rows = OutermostOf(piece.plan);
+  const Window& all = OutermostOf(p);
+  const int64_t begin = std::max<int64_t>(0, all.Start(first));
+  const int64_t end = std::min(all.input, all.Start(last - 1) + (all.size - 1) * all.dilation + 1);
   piece.plan.batch = 1;
   rows.output = last - first;
   rows.input = end - begin;
-  rows.before = begin - p.rows.Start(first);
-  piece.image = (n * p.rows.input + begin) * p.columns.input * p.in_channels;
-  piece.out = (n * p.rows.output + first) * p.columns.output * p.out_channels;
+  rows.before = begin - all.Start(first);
+  const int64_t row_in = (p.is_volume ? p.rows.input : 1) * p.columns.input * p.in_channels;
+  const int64_t row_out = (p.is_volume ? p.rows.output : 1) * p.columns.output * p.out_channels;
+  piece.image = (n * all.input + begin) * row_in;
+  piece.out = (n * all.output + first) * row_out;
   return piece;
 }
 
@@ -42,19 +48,19 @@ std::vector<Piece> Cut(const ConvPlan& p, int64_t count, bool by_rows) {
       Piece piece;
       piece.plan = p;
       piece.plan.batch = last - first;
-      piece.image = first * p.rows.input * p.columns.input * p.in_channels;
+      piece.image = first * p.planes.input * p.rows.input * p.columns.input * p.in_channels;
       piece.out = first * p.positions_per_image() * p.out_channels;
       pieces.push_back(std::move(piece));
     }
     return pieces;
   }
-  const int64_t per_image = std::clamp<int64_t>((count + p.batch - 1) / p.batch, 1, p.rows.output);
+  const int64_t rows = OutermostOf(p).output;
+  const int64_t per_image = std::clamp<int64_t>((count + p.batch - 1) / p.batch, 1, rows);
   for (int64_t n = 0; n < p.batch; ++n) {
     for (int64_t i = 0; i < per_image; ++i) {
-      pieces.push_back(
-          RowsOf(p, n, i * p.rows.output / per_image, (i + 1) * p.rows.output / per_image));
+      pieces.push_back(RowsOf(p, n, i * rows / per_image, (i + 1) * rows / per_image));
       // Rows that see nothing but padding: the image stays whole.
-      if (pieces.back().plan.rows.input < 1) return Cut(p, count, false);
+      if (OutermostOf(pieces.back().plan).input < 1) return Cut(p, count, false);
     }
   }
   return pieces;

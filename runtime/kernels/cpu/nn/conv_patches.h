@@ -12,24 +12,33 @@ namespace tensorfleet::cpu {
 
 // Walks the patch at `position` (counted through the batch), a row of taps at a time: calls
 // inside(y, x, tap, count) for `count` taps from `tap` on that meet the image from pixel (y, x) on,
-// and outside(tap, count) for those that meet none.
+// and outside(tap, count) for those that meet none. Rows y of a volume count through its planes.
 template <typename Inside, typename Outside>
 void ForTaps(const ConvPlan& p, int64_t position, const Inside& inside, const Outside& outside) {
   const int64_t out_x = position % p.columns.output;
   const int64_t out_y = position / p.columns.output % p.rows.output;
+  const int64_t out_z = position / p.columns.output / p.rows.output % p.planes.output;
+  const int64_t plane_taps = p.rows.size * p.columns.size;
   const int64_t first = p.columns.FirstTap(out_x);
   const int64_t last = std::max(first, p.columns.LastTap(out_x));
   const int64_t x = p.columns.Start(out_x) + first * p.columns.dilation;
-  for (int64_t tap_y = 0; tap_y < p.rows.size; ++tap_y) {
-    const int64_t y = p.rows.Start(out_y) + tap_y * p.rows.dilation;
-    const int64_t tap = tap_y * p.columns.size;
-    if (y < 0 || y >= p.rows.input) {
-      outside(tap, p.columns.size);
+  for (int64_t tap_z = 0; tap_z < p.planes.size; ++tap_z) {
+    const int64_t z = p.planes.Start(out_z) + tap_z * p.planes.dilation;
+    if (z < 0 || z >= p.planes.input) {
+      outside(tap_z * plane_taps, plane_taps);
       continue;
     }
-    if (first > 0) outside(tap, first);
-    if (last > first) inside(y, x, tap + first, last - first);
-    if (last < p.columns.size) outside(tap + last, p.columns.size - last);
+    for (int64_t tap_y = 0; tap_y < p.rows.size; ++tap_y) {
+      const int64_t y = p.rows.Start(out_y) + tap_y * p.rows.dilation;
+      const int64_t tap = tap_z * plane_taps + tap_y * p.columns.size;
+      if (y < 0 || y >= p.rows.input) {
+        outside(tap, p.columns.size);
+        continue;
+      }
+      if (first > 0) outside(tap, first);
+      if (last > first) inside(z * p.rows.input + y, x, tap + first, last - first);
+      if (last < p.columns.size) outside(tap + last, p.columns.size - last);
+    }
   }
 }
 
@@ -37,7 +46,8 @@ void ForTaps(const ConvPlan& p, int64_t position, const Inside& inside, const Ou
 inline int64_t PixelOffset(const ConvPlan& p, int64_t position, int64_t group, int64_t y,
                            int64_t x) {
   const int64_t image = position / p.positions_per_image();
-  return ((image * p.rows.input + y) * p.columns.input + x) * p.in_channels + group * p.depth();
+  return ((image * p.planes.input * p.rows.input + y) * p.columns.input + x) * p.in_channels +
+         group * p.depth();
 }
 
 // patches[end - begin][patch()] <- the patches at positions [begin, end), zero outside the image.

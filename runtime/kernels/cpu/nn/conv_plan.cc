@@ -1,5 +1,7 @@
 #include "runtime/kernels/cpu/nn/conv_plan.h"
 
+#include <tuple>
+
 #include "absl/strings/match.h"
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/cpu/nn/layout.h"
@@ -85,6 +87,10 @@ StatusOr<Shape> ConvAttrs::ImageShape(KernelContext& ctx, int i, const Tensor& f
   return channels_first() ? ShapeWithChannelsLast(shape) : shape;
 }
 
+StatusOr<Shape> ConvAttrs::FilterShape(KernelContext& ctx, int i) const {
+  return ShapeFromInput(ctx.input(i));
+}
+
 Status ConvAttrs::SetImage(KernelContext& ctx, Tensor image) const {
   if (channels_first()) {
     TFLEET_ASSIGN_OR_RETURN(image, ChannelsToFirst(ctx, image));
@@ -99,16 +105,17 @@ Status CheckOutBackprop(const KernelContext& ctx, const ConvPlan& plan, const Sh
     return InvalidArgument(op, ": input and out_backprop must have the same batch size. Input ",
                            "batch: ", plan.batch, ", outbackprop batch: ", out_backprop.dim(0));
   }
-  if (out_backprop.dim(3) != plan.out_channels) {
+  if (out_backprop.dim(-1) != plan.out_channels) {
     return InvalidArgument(op, ": filter and out_backprop must have the same out_depth: ",
-                           plan.out_channels, " vs ", out_backprop.dim(3));
+                           plan.out_channels, " vs ", out_backprop.dim(-1));
   }
-  for (int i = 0; i < 2; ++i) {
-    const int64_t expected = i == 0 ? plan.rows.output : plan.columns.output;
-    if (out_backprop.dim(1 + i) != expected) {
-      return InvalidArgument(
-          op, ": Size of out_backprop doesn't match computed: actual = ", out_backprop.dim(1 + i),
-          ", computed = ", expected, i == 0 ? ", rows" : ", columns");
+  for (const auto& [axis, expected, name] :
+       {std::tuple(-3, plan.rows.output, "rows"), std::tuple(-2, plan.columns.output, "columns"),
+        std::tuple(-4, plan.planes.output, "planes")}) {
+    if (axis == -4 && !plan.is_volume) continue;
+    if (out_backprop.dim(axis) != expected) {
+      return InvalidArgument(op, ": Size of out_backprop doesn't match computed: actual = ",
+                             out_backprop.dim(axis), ", computed = ", expected, ", ", name);
     }
   }
   return OkStatus();

@@ -11,28 +11,18 @@ namespace tensorfleet::cpu {
 namespace {
 
 // All that a primitive depends on.
-using Key = std::array<int64_t, 17>;
+using Key = std::array<int64_t, 24>;
 
 Key KeyOf(ConvPass pass, const ConvPlan& p) {
-  const Window& r = p.rows;
-  const Window& c = p.columns;
-  return {static_cast<int64_t>(pass),
-          p.batch,
-          p.in_channels,
-          p.out_channels,
-          p.groups,
-          r.input,
-          r.size,
-          r.dilation,
-          r.stride,
-          r.before,
-          r.output,
-          c.input,
-          c.size,
-          c.dilation,
-          c.stride,
-          c.before,
-          c.output};
+  Key key = {static_cast<int64_t>(pass), p.batch, p.in_channels, p.out_channels, p.groups,
+             p.is_volume ? 1 : 0};
+  int64_t* next = key.data() + 6;
+  for (const Window* w : {&p.planes, &p.rows, &p.columns}) {
+    for (const int64_t number : {w->input, w->size, w->dilation, w->stride, w->before, w->output}) {
+      *next++ = number;
+    }
+  }
+  return key;
 }
 
 // The primitives that were used last, and which shapes have none.
@@ -92,22 +82,33 @@ int64_t After(const Window& w) {
 using Layout = dnnl_memory_desc_t;
 
 bool ChannelsLast(const Shape& shape, Layout* layout) {
-  const dnnl_dims_t dims = {shape.dim(0), shape.dim(3), shape.dim(1), shape.dim(2)};
-  return LoadedOneDnn()->memory_desc_init_by_tag(layout, 4, dims, dnnl_f32, dnnl_nhwc) ==
+  dnnl_dims_t dims = {shape.dim(0), shape.dim(-1)};
+  for (int i = 1; i + 1 < shape.rank(); ++i) dims[1 + i] = shape.dim(i);
+  return LoadedOneDnn()->memory_desc_init_by_tag(layout, shape.rank(), dims, dnnl_f32,
+                                                 shape.rank() == 5 ? dnnl_ndhwc : dnnl_nhwc) ==
          dnnl_success;
 }
 
-// The filter in TensorFlow's order, [rows, columns, depth, out_channels], and in one that is left
-// to oneDNN.
+// The filter in TensorFlow's order, [(planes,) rows, columns, depth, out_channels], and in one that
+// is left to oneDNN.
 bool FilterLayouts(const ConvPlan& p, Layout* plain, Layout* open) {
   const OneDnn& onednn = *LoadedOneDnn();
   const int64_t width = p.out_channels / p.groups, o = p.out_channels, d = p.depth();
-  const dnnl_dims_t dims = {p.groups, width, d, p.rows.size, p.columns.size};
-  const dnnl_dims_t strides = {width, 1, o, p.columns.size * d * o, d * o};
+  dnnl_dims_t dims = {p.groups, width, d};
+  dnnl_dims_t strides = {width, 1, o};
+  int rank = 3;
+  if (p.is_volume) {
+    dims[rank] = p.planes.size;
+    strides[rank++] = p.rows.size * p.columns.size * d * o;
+  }
+  dims[rank] = p.rows.size;
+  strides[rank++] = p.columns.size * d * o;
+  dims[rank] = p.columns.size;
+  strides[rank++] = d * o;
   const int skip = p.groups == 1 ? 1 : 0;  // one group is no dimension
-  return onednn.memory_desc_init_by_strides(plain, 5 - skip, dims + skip, dnnl_f32,
+  return onednn.memory_desc_init_by_strides(plain, rank - skip, dims + skip, dnnl_f32,
                                             strides + skip) == dnnl_success &&
-         onednn.memory_desc_init_by_tag(open, 5 - skip, dims + skip, dnnl_f32,
+         onednn.memory_desc_init_by_tag(open, rank - skip, dims + skip, dnnl_f32,
                                         dnnl_format_tag_any) == dnnl_success;
 }
 
@@ -132,10 +133,16 @@ std::shared_ptr<const ConvPrimitive> ConvPrimitive::Make(ConvPass pass, const Co
       !FilterLayouts(p, &made->filter_, &open)) {
     return nullptr;
   }
-  const dnnl_dims_t strides = {p.rows.stride, p.columns.stride};
-  const dnnl_dims_t between = {p.rows.dilation - 1, p.columns.dilation - 1};
-  const dnnl_dims_t before = {p.rows.before, p.columns.before};
-  const dnnl_dims_t after = {After(p.rows), After(p.columns)};
+  dnnl_dims_t strides = {}, between = {}, before = {}, after = {};
+  int space = 0;
+  for (const Window* window : {&p.planes, &p.rows, &p.columns}) {
+    if (window == &p.planes && !p.is_volume) continue;
+    strides[space] = window->stride;
+    between[space] = window->dilation - 1;
+    before[space] = window->before;
+    after[space] = After(*window);
+    ++space;
+  }
   dnnl_convolution_desc_t forward, operation;
   if (onednn.dilated_convolution_forward_desc_init(
           &forward, dnnl_forward_training, dnnl_convolution_direct, &made->image_, &open, nullptr,

@@ -46,7 +46,8 @@ void FindTopK(const T* x, int64_t n, int64_t k, std::vector<int64_t>* positions)
 template <typename T>
 class TopK final : public Kernel {
  public:
-  explicit TopK(KernelInit& init) : k_is_attr_(init.node().op() == "TopK") {
+  explicit TopK(KernelInit& init) : k_is_attr_(init.node().op() != "TopKV2") {
+    if (init.node().op() == "ApproxTopK") CheckApprox(init);
     // Results are always sorted, which satisfies sorted = false too.
     if (k_is_attr_)
       init.Get("k", &k_);
@@ -95,6 +96,18 @@ class TopK final : public Kernel {
   }
 
  private:
+  // Exact results are approximate ones too; like TensorFlow's kernel, only of the largest of rows.
+  static void CheckApprox(KernelInit& init) {
+    int64_t dimension = 0;
+    bool is_max = true;
+    init.Get("reduction_dimension", &dimension);
+    init.Get("is_max_k", &is_max);
+    if (dimension == -1 && is_max) return;
+    init.Fail(
+        NotFound("ApproxTopK has a kernel for reduction_dimension = -1 and is_max_k = true "
+                 "only; transpose or negate its input"));
+  }
+
   const bool k_is_attr_;
   int64_t k_ = 0;
   DType index_type_ = DType::kInt32;
@@ -156,6 +169,7 @@ class InTopK final : public Kernel {
 void RegisterTopKKernels(KernelRegistry& r) {
   AddForTypes<TopK>(r, "TopK", Reals());
   AddForTypes<TopK>(r, "TopKV2", Reals());
+  AddForTypes<TopK>(r, "ApproxTopK", Types<Eigen::half, Eigen::bfloat16, float>());
   AddForTypes<InTopK>(r, "InTopK", Types<int32_t, int64_t>());
   AddForTypes<InTopK>(r, "InTopKV2", Types<int32_t, int64_t>());
 }

@@ -6,45 +6,15 @@
 
 #include <Eigen/Core>
 
-#include "runtime/base/mutex.h"
-#include "runtime/base/random_id.h"
 #include "runtime/kernels/cpu/elements.h"
 #include "runtime/kernels/cpu/index_input.h"
+#include "runtime/kernels/cpu/random/generator.h"
 #include "runtime/kernels/cpu/random/multinomial.h"
 #include "runtime/kernels/cpu/random/random_fill.h"
 #include "runtime/kernels/kernel_registry.h"
 
 namespace tensorfleet::cpu {
 namespace {
-
-// The sequence of one node, handed out in pieces. Thread-safe.
-class Generator {
- public:
-  explicit Generator(KernelInit& init) : next_(Seeded(init)) {}
-  // A place from which `blocks` blocks are the caller's own.
-  Philox Reserve(uint64_t blocks) const {
-    MutexLock lock(&mu_);
-    const Philox mine = next_;
-    next_.Skip(blocks);
-    return mine;
-  }
-
- private:
-  // Both seeds 0 ask for a different sequence every time.
-  static Philox Seeded(KernelInit& init) {
-    int64_t seed = 0, seed2 = 0;
-    init.Get("seed", &seed);
-    init.Get("seed2", &seed2);
-    if (seed == 0 && seed2 == 0) {
-      seed = static_cast<int64_t>(RandomNonZero64());
-      seed2 = static_cast<int64_t>(RandomNonZero64());
-    }
-    return Philox::FromSeeds(seed, seed2);
-  }
-
-  mutable Mutex mu_;
-  mutable Philox next_ ABSL_GUARDED_BY(mu_);
-};
 
 // RandomUniform, RandomStandardNormal and TruncatedNormal.
 template <void (*kFill)(const KernelContext&, Philox, Tensor*)>

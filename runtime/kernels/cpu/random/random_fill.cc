@@ -73,22 +73,6 @@ double Unit<double>(const uint32_t* words) {
 template <typename T>
 constexpr int kWords = sizeof(T) == 8 ? 2 : 1;
 
-// Two independent normal numbers from two uniform ones (Box and Muller).
-void NormalPair(const uint32_t* words, float* pair) {
-  const float u = std::max(UnitFloat(words[0]), 1.0e-7f);
-  const float v = static_cast<float>(2.0f * M_PI * UnitFloat(words[1]));
-  const float radius = std::sqrt(-2.0f * std::log(u));
-  pair[0] = std::sin(v) * radius;
-  pair[1] = std::cos(v) * radius;
-}
-void NormalPair(const uint32_t* words, double* pair) {
-  const double u = std::max(UnitDouble(words[0], words[1]), 1.0e-7);
-  const double v = 2 * M_PI * UnitDouble(words[2], words[3]);
-  const double radius = std::sqrt(-2.0 * std::log(u));
-  pair[0] = std::sin(v) * radius;
-  pair[1] = std::cos(v) * radius;
-}
-
 // What the normal distribution of T is computed in.
 template <typename T>
 using Wide = std::conditional_t<std::is_same_v<T, double>, double, float>;
@@ -140,6 +124,21 @@ void VisitFloating(const Tensor& out, const Visit& visit) {
 uint64_t Joined(const uint32_t* words) { return words[0] | (uint64_t{words[1]} << 32); }
 
 }  // namespace
+
+void NormalPair(const uint32_t* words, float* pair) {
+  const float u = std::max(UnitFloat(words[0]), 1.0e-7f);
+  const float v = static_cast<float>(2.0f * M_PI * UnitFloat(words[1]));
+  const float radius = std::sqrt(-2.0f * std::log(u));
+  pair[0] = std::sin(v) * radius;
+  pair[1] = std::cos(v) * radius;
+}
+void NormalPair(const uint32_t* words, double* pair) {
+  const double u = std::max(UnitDouble(words[0], words[1]), 1.0e-7);
+  const double v = 2 * M_PI * UnitDouble(words[2], words[3]);
+  const double radius = std::sqrt(-2.0 * std::log(u));
+  pair[0] = std::sin(v) * radius;
+  pair[1] = std::cos(v) * radius;
+}
 
 float UnitFloat(uint32_t word) {
   return BitsAs<float>((uint32_t{127} << 23) | (word & 0x7fffff)) - 1.0f;

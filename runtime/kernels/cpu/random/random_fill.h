@@ -15,6 +15,10 @@ namespace tensorfleet::cpu {
 float UnitFloat(uint32_t word);
 double UnitDouble(uint32_t high, uint32_t low);
 
+// Two independent normal numbers from two uniform ones (Box and Muller), of two or four words.
+void NormalPair(const uint32_t* words, float* pair);
+void NormalPair(const uint32_t* words, double* pair);
+
 // `out` is half, bfloat16, float or double.
 void FillUniform(const KernelContext& ctx, Philox from, Tensor* out);
 void FillNormal(const KernelContext& ctx, Philox from, Tensor* out);

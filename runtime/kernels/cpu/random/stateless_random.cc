@@ -3,61 +3,11 @@
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/cpu/random/multinomial.h"
 #include "runtime/kernels/cpu/random/random_fill.h"
+#include "runtime/kernels/cpu/random/stateless_key.h"
 #include "runtime/kernels/kernel_registry.h"
 
 namespace tensorfleet::cpu {
 namespace {
-
-// TensorFlow's numbers of algorithms.
-constexpr int64_t kPhilox = 1;
-constexpr int64_t kAuto = 3;
-
-struct KeyAndCounter {
-  uint64_t key;
-  uint64_t counter[2];
-};
-
-// Spreads a pair of seeds over key and counter, so that neighbouring seeds give unrelated
-// sequences.
-StatusOr<KeyAndCounter> Scramble(const Tensor& seed) {
-  if (seed.rank() != 1 || seed.num_elements() != 2) {
-    return InvalidArgument("seed must have shape [2], not ", seed.shape().ToString());
-  }
-  const uint64_t first = static_cast<uint64_t>(IntegerAt(seed, 0));
-  const uint64_t second = static_cast<uint64_t>(IntegerAt(seed, 1));
-  constexpr uint64_t kScrambleKey = 0x02461e293ec8f720;
-  const Philox::Block mixed = Philox(kScrambleKey, first, second).Next();
-  return KeyAndCounter{mixed[0] | (uint64_t{mixed[1]} << 32),
-                       {0, mixed[2] | (uint64_t{mixed[3]} << 32)}};
-}
-
-Philox Start(const KeyAndCounter& at) { return Philox(at.key, at.counter[0], at.counter[1]); }
-
-// Reads inputs key, counter and alg, which stand at `first` and after.
-StatusOr<Philox> ReadGenerator(const KernelContext& ctx, int first) {
-  const Tensor& key = ctx.input(first);
-  const Tensor& counter = ctx.input(first + 1);
-  const Tensor& alg = ctx.input(first + 2);
-  if (!alg.shape().is_scalar()) {
-    return InvalidArgument("algorithm must be of shape [], not ", alg.shape().ToString());
-  }
-  const int64_t algorithm = IntegerAt(alg, 0);
-  if (algorithm != kPhilox && algorithm != kAuto) {
-    return InvalidArgument("Unsupported algorithm id: ", algorithm);
-  }
-  if (key.rank() != 1 || key.dim(0) != 1) {
-    return InvalidArgument("key must have shape [1], not ", key.shape().ToString(),
-                           ". (Note that batched keys are not supported yet.)");
-  }
-  if (counter.rank() != 1 || counter.dim(0) < 2) {
-    return InvalidArgument(
-        "counter must be a vector of at least 2 elements for the Philox "
-        "algorithm; got shape ",
-        counter.shape().ToString());
-  }
-  const auto words = counter.values<uint64_t>();
-  return Philox(key.values<uint64_t>()[0], words[0], words[1]);
-}
 
 // StatelessRandomGetKeyCounter, and ...Alg with the algorithm as a third output.
 class GetKeyCounter final : public Kernel {
@@ -113,7 +63,7 @@ class StatelessV1 final : public Kernel {
     TFLEET_ASSIGN_OR_RETURN(const Shape shape, ShapeFromInput(ctx.input(0)));
     TFLEET_ASSIGN_OR_RETURN(const KeyAndCounter at, Scramble(ctx.input(1)));
     TFLEET_ASSIGN_OR_RETURN(Tensor out, ctx.Allocate(dtype_, shape));
-    kFill(ctx, Start(at), &out);
+    kFill(ctx, at.Start(), &out);
     ctx.SetOutput(0, std::move(out));
     return OkStatus();
   }
@@ -157,7 +107,7 @@ class StatelessInt final : public Kernel {
  private:
   static StatusOr<Philox> SeededBy(const Tensor& seed) {
     TFLEET_ASSIGN_OR_RETURN(const KeyAndCounter at, Scramble(seed));
-    return Start(at);
+    return at.Start();
   }
 
   const bool is_v2_;
@@ -171,7 +121,7 @@ class StatelessMultinomial final : public Kernel {
     TFLEET_ASSIGN_OR_RETURN(const int64_t samples, CheckMultinomial(ctx.input(0), ctx.input(1)));
     TFLEET_ASSIGN_OR_RETURN(const KeyAndCounter at, Scramble(ctx.input(2)));
     TFLEET_ASSIGN_OR_RETURN(Tensor out,
-                            SampleMultinomial(ctx, Start(at), ctx.input(0), samples, dtype_));
+                            SampleMultinomial(ctx, at.Start(), ctx.input(0), samples, dtype_));
     ctx.SetOutput(0, std::move(out));
     return OkStatus();
   }

@@ -84,6 +84,94 @@ struct AdamStep {
   T beta1, rest1, rest2, epsilon, alpha;
 };
 
+// v is the largest gradient so far, which fades.
+template <typename T, bool kFlag>
+struct AdaMaxStep {
+  static constexpr int kVariables = 3;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit AdaMaxStep(const ApplyScalar* s)
+      : rest1(T(1) - s[2].template As<T>()),
+        beta2(s[3].template As<T>()),
+        epsilon(s[4].template As<T>()),
+        rate(s[1].template As<T>() / (T(1) - s[0].template As<T>())) {}
+  void operator()(T* v, T g) const {
+    v[1] += (g - v[1]) * rest1;
+    const T faded = beta2 * v[2], size = std::abs(g);
+    v[2] = faded < size ? size : faded;
+    v[0] -= rate * (v[1] / (v[2] + epsilon));
+  }
+  T rest1, beta2, epsilon, rate;
+};
+
+// Variables: var, m, v, vhat (the largest v so far).
+template <typename T, bool kFlag>
+struct AmsgradStep {
+  static constexpr int kVariables = 4;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit AmsgradStep(const ApplyScalar* s)
+      : rest1(T(1) - s[3].template As<T>()),
+        rest2(T(1) - s[4].template As<T>()),
+        epsilon(s[5].template As<T>()),
+        alpha(s[2].template As<T>() * SquareRoot(T(1) - s[1].template As<T>()) /
+              (T(1) - s[0].template As<T>())) {}
+  void operator()(T* v, T g) const {
+    v[1] += (g - v[1]) * rest1;
+    v[2] += (g * g - v[2]) * rest2;
+    v[3] = v[3] < v[2] ? v[2] : v[3];
+    v[0] -= (v[1] * alpha) / (SquareRoot(v[3]) + epsilon);
+  }
+  T rest1, rest2, epsilon, alpha;
+};
+
+template <typename T>
+inline T SignOf(T x) {
+  return static_cast<T>((x > T(0)) - (x < T(0)));
+}
+
+// What AddSign and PowerSign share: a mean of gradients, and whether the gradient agrees with it.
+template <typename T>
+struct SignMean {
+  T beta, rest, decay;
+  T Agreement(T* v, T g) const {
+    v[1] = v[1] * beta + g * rest;
+    return decay * (SignOf(g) * SignOf(v[1]));
+  }
+};
+
+template <typename T, bool kFlag>
+struct AddSignStep {
+  static constexpr int kVariables = 2;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit AddSignStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()),
+        alpha(s[1].template As<T>()),
+        mean{s[3].template As<T>(), T(1) - s[3].template As<T>(), s[2].template As<T>()} {}
+  void operator()(T* v, T g) const { v[0] -= lr * (alpha + mean.Agreement(v, g)) * g; }
+  T lr, alpha;
+  SignMean<T> mean;
+};
+
+template <typename T, bool kFlag>
+struct PowerSignStep {
+  static constexpr int kVariables = 2;
+  static constexpr const char* kFlagAttr = nullptr;
+  explicit PowerSignStep(const ApplyScalar* s)
+      : lr(s[0].template As<T>()),
+        mean{s[3].template As<T>(), T(1) - s[3].template As<T>(),
+             s[1].template As<T>() * s[2].template As<T>()},
+        // There are three exponents only: no exponential for each element.
+        agree(std::exp(mean.decay)),
+        differ(std::exp(-mean.decay)) {}
+  void operator()(T* v, T g) const {
+    const T agreement = mean.Agreement(v, g);
+    const T factor = agreement == T(0) ? T(1) : agreement == mean.decay ? agree : differ;
+    v[0] -= lr * factor * g;
+  }
+  T lr;
+  SignMean<T> mean;
+  T agree, differ;
+};
+
 template <typename T, bool kUpdateSlots>
 struct AdagradStep {
   static constexpr int kVariables = 2;

@@ -112,6 +112,10 @@ void RegisterOptimizerKernels(KernelRegistry& kernels) {
   Add<KerasMomentumStep>(kernels, "KerasMomentum", FloatsAndComplexes(), kDenseAndSparse,
                          /*by_handle_only=*/true);
   Add<AdamStep>(kernels, "Adam", FloatsAndComplexes(), kDenseOnly);
+  Add<AdaMaxStep>(kernels, "AdaMax", Concat<Types<Eigen::half>, FullFloats>(), kDenseOnly);
+  Add<AmsgradStep>(kernels, "AdamWithAmsgrad", Floats(), kDenseOnly, /*by_handle_only=*/true);
+  Add<AddSignStep>(kernels, "AddSign", Floats(), kDenseOnly);
+  Add<PowerSignStep>(kernels, "PowerSign", Floats(), kDenseOnly);
   Add<AdagradStep>(kernels, "Adagrad", FloatsAndComplexes(), kDenseAndSparse);
   Add<AdagradV2Step>(kernels, "AdagradV2", FloatsAndComplexes(), kDenseAndSparse);
   Add<AdagradDAStep>(kernels, "AdagradDA", Floats(), kDenseAndSparse);

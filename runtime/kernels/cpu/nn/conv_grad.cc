@@ -1,10 +1,12 @@
-// The gradients of Conv2D for its image and its filter: products of matrices with the patches that
-// the convolution is a product of. Schemas and shape rules: runtime/ops/nn/conv_ops.cc.
+// The gradients of Conv2D and Conv3D for the image and the filter: products of matrices with the
+// patches that the convolution is a product of. Schemas and shape rules: runtime/ops/nn/conv_ops.cc
+// and volume_ops.cc.
 #include "runtime/kernels/cpu/float_view.h"
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/cpu/linalg/gemm.h"
 #include "runtime/kernels/cpu/nn/conv_onednn.h"
 #include "runtime/kernels/cpu/nn/conv_patches.h"
+#include "runtime/kernels/cpu/nn/volume_plan.h"
 #include "runtime/kernels/cpu/scratch.h"
 #include "runtime/kernels/types.h"
 
@@ -24,10 +26,10 @@ const W* ColumnsOf(const ConvPlan& p, const W* rows, int64_t group, int64_t firs
   return packed;
 }
 
-template <typename T>
-class Conv2DBackpropInput final : public Kernel {
+template <typename T, typename Attrs>
+class ImageGradient final : public Kernel {
  public:
-  explicit Conv2DBackpropInput(KernelInit& init) : attrs_(init) {}
+  explicit ImageGradient(KernelInit& init) : attrs_(init) {}
   bool IsExpensive() const override { return true; }
 
   Status Compute(KernelContext& ctx) const override {
@@ -113,18 +115,18 @@ class Conv2DBackpropInput final : public Kernel {
         [&](int64_t begin, int64_t end, W* own) { spread(begin, end, own, nullptr); });
   }
 
-  const ConvAttrs attrs_;
+  const Attrs attrs_;
 };
 
-template <typename T>
-class Conv2DBackpropFilter final : public Kernel {
+template <typename T, typename Attrs>
+class FilterGradient final : public Kernel {
  public:
-  explicit Conv2DBackpropFilter(KernelInit& init) : attrs_(init) {}
+  explicit FilterGradient(KernelInit& init) : attrs_(init) {}
   bool IsExpensive() const override { return true; }
 
   Status Compute(KernelContext& ctx) const override {
     TFLEET_ASSIGN_OR_RETURN(const Tensor image, attrs_.Image(ctx, 0, "input"));
-    TFLEET_ASSIGN_OR_RETURN(const Shape filter, ShapeFromInput(ctx.input(1)));
+    TFLEET_ASSIGN_OR_RETURN(const Shape filter, attrs_.FilterShape(ctx, 1));
     TFLEET_ASSIGN_OR_RETURN(const Tensor gradient, attrs_.Image(ctx, 2, "out_backprop"));
     TFLEET_ASSIGN_OR_RETURN(const ConvPlan plan, attrs_.Plan(image.shape(), filter));
     TFLEET_RETURN_IF_ERROR(CheckOutBackprop(ctx, plan, gradient.shape()));
@@ -212,14 +214,28 @@ class Conv2DBackpropFilter final : public Kernel {
     return OkStatus();
   }
 
-  const ConvAttrs attrs_;
+  const Attrs attrs_;
 };
+
+template <typename T>
+using Conv2DBackpropInput = ImageGradient<T, ConvAttrs>;
+template <typename T>
+using Conv2DBackpropFilter = FilterGradient<T, ConvAttrs>;
+template <typename T>
+using Conv3DBackpropInput = ImageGradient<T, VolumeConvAttrs>;
+template <typename T>
+using Conv3DBackpropFilter = FilterGradient<T, VolumeConvAttrs>;
 
 }  // namespace
 
 void RegisterConvGradKernels(KernelRegistry& r) {
   AddForTypes<Conv2DBackpropInput>(r, "Conv2DBackpropInput", Concat<Floats, Types<int32_t>>());
   AddForTypes<Conv2DBackpropFilter>(r, "Conv2DBackpropFilter", Floats());
+  AddForTypes<Conv3DBackpropInput>(r, "Conv3DBackpropInputV2", Floats());
+  AddForTypes<Conv3DBackpropFilter>(r, "Conv3DBackpropFilterV2", Floats());
+  using First = Concat<Types<Eigen::half>, FullFloats>;
+  AddForTypes<Conv3DBackpropInput>(r, "Conv3DBackpropInput", First());
+  AddForTypes<Conv3DBackpropFilter>(r, "Conv3DBackpropFilter", First());
 }
 
 }  // namespace tensorfleet::cpu

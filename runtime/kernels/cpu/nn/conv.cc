@@ -1,8 +1,10 @@
-// Conv2D: patches of the image times the filter. Schema and shape rule: runtime/ops/nn/conv_ops.cc.
+// Conv2D and Conv3D: patches of the image times the filter. Schemas and shape rules:
+// runtime/ops/nn/conv_ops.cc and volume_ops.cc.
 #include "runtime/kernels/cpu/float_view.h"
 #include "runtime/kernels/cpu/linalg/gemm.h"
 #include "runtime/kernels/cpu/nn/conv_onednn.h"
 #include "runtime/kernels/cpu/nn/conv_patches.h"
+#include "runtime/kernels/cpu/nn/volume_plan.h"
 #include "runtime/kernels/cpu/scratch.h"
 #include "runtime/kernels/types.h"
 
@@ -49,10 +51,10 @@ Status ConvolveGroup(KernelContext& ctx, const ConvPlan& p, int64_t group, const
       [&](int64_t begin, int64_t end, W* own) { convolve(begin, end, own, nullptr); });
 }
 
-template <typename T>
-class Conv2D final : public Kernel {
+template <typename T, typename Attrs>
+class Convolution final : public Kernel {
  public:
-  explicit Conv2D(KernelInit& init) : attrs_(init) {}
+  explicit Convolution(KernelInit& init) : attrs_(init) {}
   bool IsExpensive() const override { return true; }
 
   Status Compute(KernelContext& ctx) const override {
@@ -109,13 +111,19 @@ class Conv2D final : public Kernel {
     return OkStatus();
   }
 
-  const ConvAttrs attrs_;
+  const Attrs attrs_;
 };
+
+template <typename T>
+using Conv2D = Convolution<T, ConvAttrs>;
+template <typename T>
+using Conv3D = Convolution<T, VolumeConvAttrs>;
 
 }  // namespace
 
 void RegisterConvKernels(KernelRegistry& r) {
   AddForTypes<Conv2D>(r, "Conv2D", Concat<Floats, Types<int32_t>>());
+  AddForTypes<Conv3D>(r, "Conv3D", Floats());
 }
 
 }  // namespace tensorfleet::cpu
