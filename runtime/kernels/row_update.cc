@@ -8,6 +8,7 @@
 #include "absl/strings/match.h"
 #include "runtime/kernels/row_loop.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/wrapping.h"
 #include "runtime/tensor/resource_handle.h"
 #include "runtime/tensor/variant.h"
 
@@ -16,9 +17,9 @@ namespace {
 
 template <RowOp op, typename T>
 T Combine(T a, T b) {
-  if constexpr (op == RowOp::kAdd) return static_cast<T>(a + b);
-  if constexpr (op == RowOp::kSub) return static_cast<T>(a - b);
-  if constexpr (op == RowOp::kMul) return static_cast<T>(a * b);
+  if constexpr (op == RowOp::kAdd) return WrapAdd(a, b);
+  if constexpr (op == RowOp::kSub) return WrapSub(a, b);
+  if constexpr (op == RowOp::kMul) return WrapMul(a, b);
   if constexpr (op == RowOp::kMin) return b < a ? b : a;
   if constexpr (op == RowOp::kMax) return a < b ? b : a;
   if constexpr (op == RowOp::kDiv) {

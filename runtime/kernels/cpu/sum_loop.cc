@@ -2,6 +2,7 @@
 
 #include "runtime/kernels/cpu/elementwise.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -13,7 +14,7 @@ void Loop(const void* old, const void* value, void* out, int64_t n) {
   T* to = static_cast<T*>(out);
   TFLEET_VECTORIZE
   for (int64_t i = 0; i < n; ++i) {
-    to[i] = static_cast<T>(kSubtract ? a[i] - b[i] : a[i] + b[i]);
+    to[i] = kSubtract ? WrapSub(a[i], b[i]) : WrapAdd(a[i], b[i]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -88,7 +89,7 @@ class MirrorPadGrad final : public Kernel {
     for (int64_t i = 0; i < shape.num_elements(); ++i) {
       int64_t at = 0;
       for (int axis = 0; axis < rank; ++axis) at += origins[axis][index[axis]];
-      to[at] = static_cast<W>(to[at] + from[i]);
+      to[at] = WrapAdd(to[at], from[i]);
       for (int axis = rank - 1; axis >= 0; --axis) {
         if (++index[axis] < shape.dim(axis)) break;
         index[axis] = 0;

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include "runtime/kernels/cpu/elementwise.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 
@@ -127,10 +127,5 @@ void AddSameShape(KernelRegistry& registry, absl::string_view op, Types<Ts...>) 
 
 // The loop that adds, null for types without addition.
 BinaryLoop FindAdd(DType type);
-
-// Integers whose arithmetic wraps around, as the hardware's does, without undefined behaviour on
-// the way.
-template <typename T>
-using WrapInt = std::common_type_t<std::make_unsigned_t<T>, unsigned>;
 
 }  // namespace tensorfleet::cpu

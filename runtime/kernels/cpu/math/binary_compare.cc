@@ -6,6 +6,7 @@
 
 #include "runtime/kernels/cpu/broadcast.h"
 #include "runtime/kernels/cpu/math/binary.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -85,7 +86,7 @@ class ApproximateEqual final : public Kernel {
     bool* z = out.mutable_values<bool>().data();
     ForElements(ctx, a.num_elements(), kCheap, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
-        z[i] = std::abs(x[i] - y[i]) < static_cast<T>(tolerance_);
+        z[i] = WrapAbs(WrapSub(x[i], y[i])) < static_cast<T>(tolerance_);
     });
     ctx.SetOutput(0, std::move(out));
     return OkStatus();

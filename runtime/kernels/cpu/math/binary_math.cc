@@ -1,6 +1,7 @@
 // Powers, logarithms and angles of two arguments.
 #include <cmath>
 #include <complex>
+#include <limits>
 
 #include <Eigen/Core>
 #include <unsupported/Eigen/SpecialFunctions>
@@ -62,7 +63,14 @@ struct Polygamma {
 };
 template <typename T>
 struct Zeta {
-  T operator()(T x, T q) const { return Eigen::numext::zeta(x, q); }
+  T operator()(T x, T q) const {
+    // Poles at whole q up to zero. Eigen asks whether the order is even by way of an integer, and
+    // large ones, all even, have none.
+    constexpr T kNoInteger = T(1ull << 63);
+    if (x >= kNoInteger && q <= T(0) && q == std::floor(q))
+      return std::numeric_limits<T>::infinity();
+    return Eigen::numext::zeta(x, q);
+  }
 };
 
 }  // namespace

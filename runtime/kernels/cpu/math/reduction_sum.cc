@@ -5,6 +5,7 @@
 #include "runtime/kernels/cpu/math/binary.h"
 #include "runtime/kernels/cpu/math/reduction.h"
 #include "runtime/kernels/cpu/math/reduction_sum.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -36,7 +37,7 @@ struct EuclideanNorm : Adding<T, MeanAcc<T>> {
       return x * std::conj(x);
     } else {
       const Acc wide = static_cast<Acc>(x);
-      return wide * wide;
+      return WrapMul(wide, wide);
     }
   }
   static Acc Contiguous(const T* in, int64_t n) {
@@ -46,7 +47,8 @@ struct EuclideanNorm : Adding<T, MeanAcc<T>> {
   }
   static T Final(const Acc& sum, int64_t) {
     if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(std::sqrt(static_cast<double>(sum)));
+      // By way of an integer that holds any root: the norm of the lowest number is beyond its type.
+      return static_cast<T>(static_cast<int64_t>(std::sqrt(static_cast<double>(sum))));
     else
       return static_cast<T>(std::sqrt(sum));
   }

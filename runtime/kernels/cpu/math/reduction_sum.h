@@ -7,7 +7,7 @@
 #include <Eigen/Core>
 
 #include "runtime/kernels/cpu/elementwise.h"
-#include "runtime/kernels/cpu/math/binary.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 
@@ -35,14 +35,6 @@ Acc SumOf(const T* in, int64_t n) {
   } else {
     return ConstVectorMap<T>(in, n).sum();
   }
-}
-
-template <typename T>
-T WrapAdd(const T& a, const T& b) {
-  if constexpr (std::is_integral_v<T>)
-    return static_cast<T>(WrapInt<T>(a) + WrapInt<T>(b));
-  else
-    return a + b;
 }
 
 template <typename T, typename AccType>

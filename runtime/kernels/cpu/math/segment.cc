@@ -9,6 +9,7 @@
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/row_indices.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -37,13 +38,13 @@ Widened<T> StartOf() {
 template <Reduce reduce, typename W>
 W Combine(W a, W b) {
   if constexpr (reduce == Reduce::kProd) {
-    return static_cast<W>(a * b);
+    return WrapMul(a, b);
   } else if constexpr (reduce == Reduce::kMin) {
     return b < a ? b : a;
   } else if constexpr (reduce == Reduce::kMax) {
     return a < b ? b : a;
   } else {
-    return static_cast<W>(a + b);
+    return WrapAdd(a, b);
   }
 }
 

@@ -2,6 +2,7 @@
 // runtime/ops/nn/pool_ops.cc.
 #include "runtime/kernels/cpu/nn/max_pool_search.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -142,7 +143,7 @@ class MaxPoolGradWithArgmax final : public Kernel {
         return InvalidArgument("argmax ", place, " is not in [0, ", size, ")");
       }
       T& element = to[place + (counts_batch_ ? 0 : i / p.out_size() * p.image_size())];
-      element = static_cast<T>(element + from[i]);
+      element = WrapAdd(element, from[i]);
     }
     ctx.SetOutput(0, std::move(out));
     return OkStatus();

@@ -10,6 +10,7 @@
 #include "runtime/kernels/cpu/sparse/sparse_input.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -150,8 +151,12 @@ class SparseAdd final : public Kernel {
     std::vector<T> sums;
     Merge(a, b, [&](int64_t i, int64_t j) {
       T sum = i < 0 ? T(0) : a.values->values<T>()[i];
-      if (j >= 0) sum += b.values->values<T>()[j];
-      if (i >= 0 && j >= 0 && std::abs(sum) < least) return;
+      if (j >= 0) sum = WrapAdd(sum, b.values->values<T>()[j]);
+      if constexpr (Eigen::NumTraits<T>::IsComplex) {
+        if (i >= 0 && j >= 0 && std::abs(sum) < least) return;
+      } else {
+        if (i >= 0 && j >= 0 && WrapAbs(sum) < least) return;
+      }
       const absl::Span<const int64_t> at = i < 0 ? b.At(j) : a.At(i);
       coordinates.insert(coordinates.end(), at.begin(), at.end());
       sums.push_back(sum);

@@ -11,6 +11,7 @@
 #include "runtime/kernels/cpu/linalg/matmul.h"
 #include "runtime/kernels/row_indices.h"
 #include "runtime/kernels/types.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -163,7 +164,7 @@ class SparseTensorDenseMatMul final : public Kernel {
         const W* from = wide_b.data() + from_rows[i] * columns;
         W* to = wide_out.data() + row * columns;
         TFLEET_VECTORIZE_ROW
-        for (int64_t c = 0; c < columns; ++c) to[c] += value * from[c];
+        for (int64_t c = 0; c < columns; ++c) to[c] = WrapAdd<W>(to[c], WrapMul<W>(value, from[c]));
       };
       const auto prefetch = [&](int64_t i, int64_t row) {
         PrefetchRow(wide_b.data() + from_rows[i] * columns, columns * sizeof(W));
