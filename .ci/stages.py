@@ -55,7 +55,7 @@ FIRST = (
 # folder counts for the group that names the longest path to it.
 CORE = ("proto", "runtime/base", "runtime/tensor", "runtime/graph", "runtime/ops", "runtime/device", "runtime/io", "runtime/net")
 ENGINE = ("runtime/kernels", "runtime/place", "runtime/execute", "runtime/session", "runtime/rpc")
-KERNELS = ("runtime/kernels/cpu", "runtime/kernels/portable", "runtime/pjrt")
+KERNELS = ("runtime/kernels/cpu", "runtime/kernels/portable", "runtime/data", "runtime/pjrt")
 TRAINING = ("runtime/client", "runtime/train", "runtime/cli")
 # ThreadSanitizer: where threads meet. The bodies of kernels have no locks of their own.
 THREADED = ("runtime/base", "runtime/net", "runtime/kernels", "runtime/execute", "runtime/session", "runtime/rpc")
@@ -73,8 +73,8 @@ ROTATION = (
     Stage(("asan", "operator"), 9, ("operator",)),
     Stage(("fuzz", "10"), 9, ("runtime/graph", "runtime/session", "runtime/tensor", "runtime/device", "operator/k8s",
                               "operator/http", "operator/plan")),
-    Stage(("asan", *KERNELS), 13, KERNELS),
-    Stage(("fuzz", "ops", "120"), 16, (*KERNELS, "runtime/ops", "runtime/opfuzz")),
+    Stage(("asan", *KERNELS), 20, KERNELS),
+    Stage(("fuzz", "ops", "120"), 20, (*KERNELS, "runtime/ops", "runtime/opfuzz")),
     Stage(("tidy", "--turn"), 8, ("runtime", "operator")),
     Stage(("tsan", "operator"), 10, ("operator",)),
     Stage(("asan", *CORE), 8, CORE),
