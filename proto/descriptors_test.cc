@@ -42,7 +42,6 @@ const std::map<std::string, std::string>& LeftOut() {
       {"tensorflow/core/framework/dataset_metadata.proto", "only names data sets in profiles"},
       {"tensorflow/core/framework/kernel_def.proto", "kernels are registered in C++"},
       {"tensorflow/core/framework/log_memory.proto", "text of TensorFlow's memory log"},
-      {"tensorflow/core/framework/reader_base.proto", "private state of one reader kernel"},
       {"tensorflow/core/profiler/tfprof_log.proto", "used by the debug service alone"},
       {"tensorflow/core/protobuf/device_properties.proto", "private to TensorFlow's optimiser"},
       {"tensorflow/core/protobuf/eager_service.proto", "only TF2 eager clients call it"},
