@@ -1,7 +1,6 @@
 #include "runtime/cli/op_files.h"
 
-#include <algorithm>
-
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "runtime/graph/op_schema.h"
 #include "runtime/kernels/kernel_registry.h"
@@ -48,6 +47,18 @@ constexpr const char* kTests[] = {
 
 std::string FolderOf(const std::string& file) { return file.substr(0, file.rfind('/')); }
 
+// The tests beside a file, else those of the nearest folder above that has any.
+std::vector<std::string> TestsNear(const std::string& file) {
+  std::vector<std::string> found;
+  for (std::string folder = FolderOf(file); found.empty() && absl::StrContains(folder, '/');
+       folder = FolderOf(folder)) {
+    for (const char* test : kTests) {
+      if (FolderOf(test) == folder) found.push_back(test);
+    }
+  }
+  return found;
+}
+
 }  // namespace
 
 OpFiles FilesOf(const std::string& op) {
@@ -57,11 +68,10 @@ OpFiles FilesOf(const std::string& op) {
     const bool is_schema = absl::StartsWith(family.file, "runtime/ops/");
     (is_schema ? files.schema : files.kernels).push_back(family.file);
   }
-  for (const char* test : kTests) {
-    const bool is_beside =
-        std::any_of(files.kernels.begin(), files.kernels.end(),
-                    [&](const std::string& kernel) { return FolderOf(kernel) == FolderOf(test); });
-    if (is_beside) files.tests.push_back(test);
+  for (const std::string& kernel : files.kernels) {
+    for (const std::string& test : TestsNear(kernel)) {
+      if (!absl::c_linear_search(files.tests, test)) files.tests.push_back(test);
+    }
   }
   return files;
 }

@@ -18,6 +18,8 @@ import tempfile
 from typing import Any
 
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
+# Without oneDNN TensorFlow has no gradients of dilated convolutions; its own choice depends on the processor.
+os.environ.setdefault("TF_ENABLE_ONEDNN_OPTS", "1")
 import numpy as np
 import tensorflow as tf
 from tensorflow.python.framework import ops as tf_ops

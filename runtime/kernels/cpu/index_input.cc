@@ -80,6 +80,10 @@ StatusOr<Shape> ShapeFromInput(const Tensor& t) {
     return InvalidArgument("shape must be a vector of {int32,int64}, got shape ",
                            t.shape().ToString());
   }
+  if (t.dtype() != DType::kInt32 && t.dtype() != DType::kInt64) {
+    return InvalidArgument("shape must be a vector of {int32,int64}, got one of ",
+                           DTypeName(t.dtype()));
+  }
   const Integers dims = IntegersOf(t);
   for (const int64_t dim : dims) {
     if (dim < 0) return InvalidArgument("Dimension ", dim, " must be >= 0");

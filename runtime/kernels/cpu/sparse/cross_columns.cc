@@ -43,6 +43,18 @@ Status CheckSparse(const Tensor& indices, const Tensor& values, const Tensor& sh
 
 }  // namespace
 
+int64_t NumSparseColumns(KernelInit& init) {
+  int64_t columns = 0;
+  std::vector<DType> types;
+  init.Get("N", &columns);
+  init.Get("sparse_types", &types);
+  if (columns != static_cast<int64_t>(types.size())) {
+    init.Fail(InvalidArgument("N is ", columns, ", but there are ", types.size(),
+                              " sparse_types: each sparse column has indices, values and a shape"));
+  }
+  return columns;
+}
+
 StatusOr<CrossInput> ReadCrossInput(const KernelContext& ctx, int64_t num_sparse, int end) {
   CrossInput input;
   const int n = static_cast<int>(num_sparse);

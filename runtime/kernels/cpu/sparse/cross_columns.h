@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/functional/function_ref.h"
+#include "runtime/kernels/kernel.h"
 #include "runtime/kernels/kernel_context.h"
 
 namespace tensorfleet::cpu {
@@ -28,6 +29,10 @@ struct CrossInput {
   std::vector<CrossColumn> columns;  // sparse ones first
   int64_t rows = 0;
 };
+
+// How many sparse columns a node has. The lengths of its lists are attributes of their own: those
+// that differ fail it.
+int64_t NumSparseColumns(KernelInit& init);
 
 // Inputs 0 to 4 of the cross ops: `num_sparse` indices, values and shapes, then dense matrices up
 // to input `end`. Errors: InvalidArgument.

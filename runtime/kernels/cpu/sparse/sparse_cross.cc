@@ -85,7 +85,7 @@ template <typename Out>
 class SparseCross final : public Kernel {
  public:
   explicit SparseCross(KernelInit& init) {
-    init.Get("N", &num_sparse_);
+    num_sparse_ = NumSparseColumns(init);
     init.Get("num_buckets", &buckets_);
     init.Get("internal_type", &internal_);
     int64_t key = 0;
@@ -128,7 +128,7 @@ class SparseCross final : public Kernel {
 
 class SparseCrossV2 final : public Kernel {
  public:
-  explicit SparseCrossV2(KernelInit& init) { init.Get("N", &num_sparse_); }
+  explicit SparseCrossV2(KernelInit& init) { num_sparse_ = NumSparseColumns(init); }
   Status Compute(KernelContext& ctx) const override {
     const int last = ctx.num_inputs() - 1;
     TFLEET_ASSIGN_OR_RETURN(const CrossInput input, ReadCrossInput(ctx, num_sparse_, last));
@@ -148,7 +148,7 @@ class SparseCrossV2 final : public Kernel {
 
 class SparseCrossHashed final : public Kernel {
  public:
-  explicit SparseCrossHashed(KernelInit& init) { init.Get("N", &num_sparse_); }
+  explicit SparseCrossHashed(KernelInit& init) { num_sparse_ = NumSparseColumns(init); }
   Status Compute(KernelContext& ctx) const override {
     const int first = ctx.num_inputs() - 3;
     TFLEET_ASSIGN_OR_RETURN(const CrossInput input, ReadCrossInput(ctx, num_sparse_, first));

@@ -25,6 +25,11 @@ class StringNGrams final : public Kernel {
   }
 
   Status Compute(KernelContext& ctx) const override {
+    for (int i = 0; i < 2; ++i) {
+      if (ctx.input(i).rank() == 1) continue;
+      return InvalidArgument(i == 0 ? "data" : "data_splits", " must be a vector, got shape ",
+                             ctx.input(i).shape().ToString());
+    }
     const auto data = ctx.input(0).values<std::string>();
     const auto splits = ctx.input(1).values<Split>();
     // Without splits there is nothing to tell rows apart: TensorFlow gives empty strings.
