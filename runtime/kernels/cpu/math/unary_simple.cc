@@ -3,38 +3,22 @@
 #include <limits>
 
 #include "runtime/kernels/cpu/elementwise.h"
+#include "runtime/kernels/wrapping.h"
 
 namespace tensorfleet::cpu {
 namespace {
 
 constexpr int64_t kCheap = 150;
 
-// Signed arithmetic that wraps around, as the hardware does it.
-template <typename T, bool = std::is_integral_v<T>>
-struct WrapTo {
-  using type = T;
-};
-template <typename T>
-struct WrapTo<T, true> {
-  using type = std::make_unsigned_t<T>;
-};
-template <typename T>
-using Wrap = typename WrapTo<T>::type;
-
 template <typename T>
 struct Abs {
-  T operator()(T x) const {
-    if constexpr (std::is_integral_v<T>)
-      return x < 0 ? static_cast<T>(Wrap<T>(0) - Wrap<T>(x)) : x;
-    else
-      return std::abs(x);
-  }
+  T operator()(T x) const { return WrapAbs(x); }
 };
 template <typename T>
 struct Neg {
   T operator()(T x) const {
     if constexpr (std::is_integral_v<T>)
-      return static_cast<T>(Wrap<T>(0) - Wrap<T>(x));
+      return WrapSub(T(0), x);
     else
       return -x;
   }
