@@ -46,7 +46,7 @@ def copies():
 
 def rendered(helm):
     # With every optional part that deploy/rbac has rules for.
-    command = [helm, "template", "tensorfleet", str(CHART), "-n", "kubeflow", "-f", str(ROOT / "deploy/operator/values.yaml")]
+    command = [helm, "template", "tensorfleet", str(CHART), "-n", "tensorfleet-system", "-f", str(ROOT / "deploy/operator/values.yaml")]
     text = subprocess.run([*command, "--skip-tests"], check=True, capture_output=True, text=True).stdout
     gang = subprocess.run([*command, "--skip-tests", "--set", "operator.gangSchedulerName=volcano"],
                           check=True, capture_output=True, text=True).stdout

@@ -54,7 +54,7 @@ FIRST = (
 # Groups of folders whose tests are built and watched together: each needs little more of the tree than itself. A change in a
 # folder counts for the group that names the longest path to it.
 CORE = ("proto", "runtime/base", "runtime/tensor", "runtime/graph", "runtime/ops", "runtime/device", "runtime/io", "runtime/net")
-ENGINE = ("runtime/kernels", "runtime/place", "runtime/execute", "runtime/session", "runtime/rpc")
+ENGINE = ("runtime/kernels", "runtime/place", "runtime/execute", "runtime/collective", "runtime/session", "runtime/rpc")
 KERNELS = ("runtime/kernels/cpu", "runtime/kernels/portable", "runtime/data", "runtime/pjrt")
 TRAINING = ("runtime/client", "runtime/train", "runtime/cli")
 # ThreadSanitizer: where threads meet. The bodies of kernels have no locks of their own.

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""Runs README.md's commands. Each block of code has a comment before it that says where it runs:
+"""Runs the commands of README.md and of the pages in docs/. Each block of code has a comment before it that says where it runs:
 
     <!-- run: here -->       on this machine: readme.py --bin build/bin
     <!-- run: dry -->        a TFJob: what tensorfleet-operator would make of it, here too
     <!-- run: cluster -->    by e2e/suites/test_readme.py
-    <!-- run: by PATH... --> by the files that are named, which must have the block's flags
+    <!-- run: by PATH... --> by the files that are named, which must have the block's flags; by a page of docs/, which must
+                             have its lines
     <!-- not run: why -->
 
 Commands inside the text run too, here or in that story; one that nobody runs is an error.
@@ -23,26 +24,35 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 README = ROOT / "README.md"
+# What is linked into docs/ from elsewhere has no marks.
+PAGES = [README, *sorted(p for p in (ROOT / "docs").glob("*.md") if not p.is_symlink())]
+MAX_WORDS = 700  # of README.md: what does not fit belongs into docs/
 BLOCK = re.compile(r"(?:<!-- ((?:not )?run: [^\n]*?) -->\n)?```(\w+)\n(.*?)```", re.S)
 INLINE = re.compile(r"`((?:\./dev|tensorfleet|tensorfleet-operator|kubectl|helm) [^`]+)`")
 # Commands of the text that need more than their words; the file that runs them.
 ELSEWHERE = {"tensorfleet server": "e2e/readme.py", "tensorfleet run": "e2e/demo", "tensorfleet run job.yaml": "e2e/demo"}
 
 
+def text_of_pages():
+    return "\n".join(page.read_text() for page in PAGES)
+
+
 def blocks(where):
     """(language, text) of the blocks that run there, in order."""
-    return [(m[2], m[3]) for m in BLOCK.finditer(README.read_text()) if m[1] == f"run: {where}"]
+    return [(m[2], m[3]) for m in BLOCK.finditer(text_of_pages()) if m[1] == f"run: {where}"]
 
 
 def inline(*programs):
     """The commands of these programs that stand in the text, each once, in order."""
-    text = re.sub(r"```.*?```", "", README.read_text(), flags=re.S)
+    text = re.sub(r"```.*?```", "", text_of_pages(), flags=re.S)
     return [c for c in dict.fromkeys(INLINE.findall(text)) if c.split()[0] in programs]
 
 
 def faults_of_marks():
-    """What is wrong with the comments above blocks."""
-    for mark, _, text in BLOCK.findall(README.read_text()):
+    """What is wrong with the comments above blocks, and with the length of README.md."""
+    if (words := len(README.read_text().split())) > MAX_WORDS:
+        yield f"README.md has {words} words, and may have {MAX_WORDS}"
+    for mark, _, text in BLOCK.findall(text_of_pages()):
         first = text.splitlines()[0]
         if not mark:
             yield f"nothing says where this runs: {first}"
@@ -56,6 +66,10 @@ def faults_of_marks():
                 held += "".join(p.read_text() for p in sorted((ROOT / path).iterdir()) if p.is_file())
             else:
                 yield f"there is no {path}, which is said to run: {first}"
+        if "docs/" in mark:
+            for line in text.splitlines():
+                if line not in held.splitlines():
+                    yield f"{mark.removeprefix('run: by ')} does not have the line: {line}"
         for word in re.findall(r"--\w+", text) + re.findall(r"\./dev (\w+)", text):
             if word not in held:
                 yield f"{mark.removeprefix('run: by ')} does not have {word} of: {first}"

@@ -362,6 +362,40 @@ def rejection_resampled():
     return d.rejection_resample(lambda x: x, [0.5, 0.5], [0.6, 0.4], seed=3)
 
 
+def _sparse():
+    return tf.sparse.SparseTensor(np.array([[0, 1], [0, 3], [2, 0]], np.int64), ["a", "b", "c"], np.array([3, 4], np.int64))
+
+
+def sparse_slices():
+    return D.from_tensor_slices(_sparse())
+
+
+def sparse_batches():
+    return D.range(5).map(lambda x: tf.sparse.SparseTensor(tf.reshape(tf.range(x), [-1, 1]), tf.range(x) * 2, [x + 1])).batch(2).unbatch().batch(3)
+
+
+def sparse_features():
+    examples = [tf.train.Example(features=tf.train.Features(feature={
+        "n": tf.train.Feature(int64_list=tf.train.Int64List(value=range(i)))})).SerializeToString() for i in range(5)]
+    return D.from_tensor_slices(examples).map(lambda e: tf.io.parse_single_example(e, {"n": tf.io.VarLenFeature(tf.int64)})).batch(2)
+
+
+def ragged_batches():
+    def rows(x):
+        return tf.RaggedTensor.from_row_lengths(tf.range(x * 2), [x, 0, x])
+    return D.range(4).map(rows).batch(3).map(lambda r: (r.to_tensor(-1), r.row_lengths()))
+
+
+def ragged_slices():
+    return D.from_tensor_slices(tf.ragged.constant([[1, 2], [], [3, 4, 5]])).map(lambda r: tf.reduce_sum(r))
+
+
+def pictures():
+    def png(x):
+        return tf.io.encode_png(tf.cast(tf.fill([4, 6, 3], x * 40), tf.uint8))
+    return D.range(5).map(png).map(lambda p: tf.image.resize(tf.io.decode_png(p), [2, 3]), num_parallel_calls=2).batch(2)
+
+
 def lines():
     return tf.data.TextLineDataset(files("text"), buffer_size=100)
 

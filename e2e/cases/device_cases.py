@@ -8,10 +8,12 @@ Needs the plug-ins that `./dev setup --accelerators` fetches; every case runs wi
 in words. Prints a line per case, then 'N passed, N failed'.
 """
 import contextlib
+import glob
 import pathlib
 import shlex
 import subprocess
 import sys
+import tempfile
 import threading
 import urllib.request
 
@@ -20,7 +22,11 @@ import tf_client_cases
 from case_tools import E, Cluster, graph, main_of, only_ours, raises, session, tf, v1
 from server_cases import environment, flags
 
-FOLDER = pathlib.Path(__file__).resolve().parents[2] / ".accelerators"
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "e2e"))
+from launch import wait_until  # noqa: E402
+
+FOLDER = ROOT / ".accelerators"
 PLUGINS = [p for p in (FOLDER / "xla-cpu-pjrt/xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so",
                        FOLDER / "lammps-jax-pjrt-cpu/lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so") if p.exists()]
 TASK = "/job:local/replica:0/task:%d/device:%s"
@@ -106,13 +112,91 @@ def case_branches_and_loops(plugin):
         loop = tf.while_loop(lambda i, t: i < 5, lambda i, t: (i + 1, tf.tanh(t * 1.5) + x), [0, x])[1]
         return [branch, other, loop, tf.gradients(loop, x)[0]], tf.no_op()
     x = np.random.RandomState(0).rand(3, 4).astype("f")
-    for switch in (v1.disable_control_flow_v2, v1.enable_control_flow_v2):
-        switch()
-        try:
+    for functional in (False, True):
+        with functional_control_flow(functional):
             a, b = on_both(plugin, build, [x])
-        finally:
-            v1.disable_control_flow_v2()
         close(a, b)
+
+
+@contextlib.contextmanager
+def functional_control_flow(functional=True):
+    """Branches and loops as If and While instead of Switch and NextIteration."""
+    if functional:
+        v1.enable_control_flow_v2()
+    try:
+        yield
+    finally:
+        v1.disable_control_flow_v2()
+
+
+@each_plugin
+def case_a_functional_loop_is_one_launch(plugin):
+    port = tf_client_cases.free_ports(1)[0]
+    with flags("--metrics_port %d" % port), cluster(plugin) as c, graph() as g, functional_control_flow():
+        with tf.device("/gpu:0"):
+            x = v1.placeholder(tf.float32, [None])
+            y = tf.while_loop(lambda i, t: i < 200, lambda i, t: (i + 1, tf.cos(t) + x), [0, x])[1]
+        with session(c.target("local"), g) as s:
+            feed = {x: np.linspace(0, 1, 16).astype("f")}
+            s.run(y, feed)
+            names = ("launches_total", "host_runs_total")
+            before = metrics(port, *names)
+            for _ in range(5):
+                s.run(y, feed)
+            launches, on_host = metrics(port, *names) - before
+            assert launches == 5 and on_host == 0, (launches, on_host)
+
+
+@each_plugin
+def case_functional_loops_and_branches_change_variables(plugin):
+    def build(device, x):
+        v = v1.get_variable("v" + device, initializer=tf.zeros([4]), use_resource=True)
+        w = v1.get_variable("w" + device, initializer=tf.ones([4]), use_resource=True)
+
+        def body(i, t):
+            added = v.assign_add(t, read_value=False)
+            with tf.control_dependencies([added]):
+                return i + 1, tf.tanh(t + v.read_value())
+        loop = tf.while_loop(lambda i, t: i < 3, body, [0, x])[1]
+        with tf.control_dependencies([loop]):
+            branch = tf.cond(tf.reduce_sum(v) > 1.0, lambda: tf.identity(w.assign(v * 2.0)), lambda: w + 1.0)
+        with tf.control_dependencies([branch]):
+            return [loop, branch, v.read_value(), w.read_value()], tf.no_op()
+    x = np.linspace(-0.1, 0.2, 4).astype("f")
+    with functional_control_flow():
+        a, b = on_both(plugin, build, [x], steps=4)
+    close(a, b)
+
+
+@each_plugin
+def case_a_functional_loop_whose_shapes_change(plugin):
+    def build(device, x):
+        return tf.while_loop(lambda i, t: i < 4, lambda i, t: (i + 1, tf.concat([t, t + 1.0], 0)), [0, x],
+                             shape_invariants=[tf.TensorShape([]), tf.TensorShape([None])])[1], tf.no_op()
+    with functional_control_flow():
+        a, b = on_both(plugin, build, [np.ones(2, "f")])
+    close(a, b)
+
+
+@each_plugin
+def case_what_a_kernel_refuses_in_a_functional_loop(plugin):
+    with cluster(plugin) as c, graph() as g, functional_control_flow():
+        with tf.device("/gpu:0"):
+            x = v1.placeholder(tf.float32, [None])
+            links = v1.placeholder(tf.int32, [None])
+            v = v1.get_variable("v", initializer=tf.zeros([]), use_resource=True)
+
+            def body(at, t):
+                with tf.control_dependencies([v.assign_add(1.0, read_value=False)]):
+                    return tf.gather(links, at), t + tf.gather(x, at)
+            y = tf.while_loop(lambda at, t: at > 0, body, [1, 0.0])[1]
+        with session(c.target("local"), g) as s:
+            s.run(v.initializer)
+            feed = {x: [1.0, 2.0, 4.0], links: [0, 2, 0]}
+            assert s.run(y, feed) == 6.0 and s.run(v) == 2.0
+            raises(E.InvalidArgumentError, "indices", lambda: s.run(y, {x: [1.0, 2.0, 4.0], links: [0, 2, 7]}))
+            s.run(v.initializer)
+            assert s.run(y, feed) == 6.0 and s.run(v) == 2.0
 
 
 def mlp(optimizer, use_resource):
@@ -178,6 +262,30 @@ def case_a_training_step_is_a_few_launches_and_copies_its_feeds_only(plugin):
             launches, to_device, to_host, on_host, compiled, doubled = metrics(port, *names) - before
             assert 5 <= launches <= 15 and to_device == 10 and to_host == 5, (launches, to_device, to_host)
             assert on_host == compiled == doubled == 0, (on_host, compiled, doubled)
+
+
+@each_plugin
+def case_a_server_that_starts_anew_loads_what_was_compiled(plugin):
+    port = tf_client_cases.free_ports(1)[0]
+    rng = np.random.RandomState(1)
+    x, y = rng.rand(32, 784).astype("f"), rng.randint(0, 10, 32).astype("i")
+    losses, counted = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(2):
+            with flags("--metrics_port %d --compile_cache %s/programs" % (port, folder)), cluster(plugin) as c, graph() as g:
+                with tf.device("/gpu:0"):
+                    images, labels = v1.placeholder(tf.float32, [None, 784]), v1.placeholder(tf.int32, [None])
+                    loss, train = mlp(lambda: v1.train.AdamOptimizer(0.001), True)("gpu", images, labels)
+                with session(c.target("local"), g) as s:
+                    s.run(v1.global_variables_initializer())
+                    losses.append([s.run([loss, train], {images: x, labels: y})[0] for _ in range(3)])
+                    counted.append(metrics(port, "programs_compiled_total", "programs_loaded_total"))
+                    # A program is kept after its first users have it.
+                    wait_until(lambda n=counted[-1].sum(): len(glob.glob(folder + "/programs/*.program")) == n, 30, "kept programs")
+    np.testing.assert_array_equal(losses[0], losses[1])
+    assert losses[0][2] < losses[0][0], losses
+    (compiled, before), (again, loaded) = counted
+    assert compiled > 0 and before == 0 and again == 0 and loaded == compiled, counted
 
 
 @each_plugin
@@ -279,7 +387,9 @@ def case_batch_normalisation_trains_as_on_the_cpu(plugin):
         offset = v1.get_variable("o" + device, initializer=tf.zeros([3]))
         y, mean, variance = v1.nn.fused_batch_norm(image, scale, offset, is_training=True, epsilon=1e-3)
         loss = tf.reduce_mean(tf.square(y - tf.sin(image)))
-        return [loss, mean, variance, scale, offset], v1.train.GradientDescentOptimizer(0.2).minimize(loss)
+        train = v1.train.GradientDescentOptimizer(0.2).minimize(loss)
+        with tf.control_dependencies([train]):
+            return [loss, mean, variance, scale.read_value(), offset.read_value()], train
     a, b = on_both(plugin, build, [x], steps=4)
     for p, q in zip(a, b):
         close(p, q, 1e-3)

@@ -17,7 +17,8 @@ from wire import Alone, Code, constant, graph_of, message, neg, node, parsed, pl
 METHODS = {"MasterService": ("CreateSession", "ExtendSession", "PartialRunSetup", "RunStep", "CloseSession", "ListDevices", "Reset",
                              "MakeCallable", "RunCallable", "ReleaseCallable"),
            "WorkerService": ("CreateWorkerSession", "DeleteWorkerSession", "RegisterGraph", "DeregisterGraph", "RunGraph",
-                             "CleanupGraph", "CleanupAll", "RecvTensor", "Logging", "GetStepSequence")}
+                             "CleanupGraph", "CleanupAll", "RecvTensor", "Logging", "GetStepSequence", "RecvBuf", "CompleteGroup",
+                             "CompleteInstance")}
 
 
 def case_bytes_that_are_no_message():

@@ -174,6 +174,25 @@ def case_one_process_trains_alone():
     shutil.rmtree(directory)
 
 
+def plugins():
+    """Those that `./dev setup --accelerators` fetches: CPUs that stand for GPUs."""
+    return sorted(glob.glob(str(ROOT / ".accelerators/*/*/*pjrt*.so")))
+
+
+def case_one_process_trains_on_a_device():
+    if not plugins():
+        print("    skipped: no plug-in; ./dev setup --accelerators fetches some")
+        return
+    environment = {k: v for k, v in os.environ.items() if k != "TF_CONFIG"}
+    for device, code, word in (("gpu", 0, "Compiled a cluster"), ("cpu", 0, ""), ("tpu", 1, "no plug-in has a device of type TPU")):
+        done = subprocess.run([Job.binary, "train", "--meta_graph", exported("train"), "--max_steps", "20", "--device", device,
+                               "--pjrt", "GPU=" + plugins()[0]], env=environment, capture_output=True, text=True, timeout=300,
+                              check=False)
+        has(done.returncode == code and word in done.stderr, done.stderr[-1000:])
+        has(device != "gpu" or "runs on the host" not in done.stderr, "all clusters are compiled: " + done.stderr[-1000:])
+        has(device != "cpu" or "Compiled" not in done.stderr, "no plug-in is opened: " + done.stderr[-1000:])
+
+
 def case_inspect_lists_what_tensorflow_saved():
     def inspected(*args):
         done = subprocess.run([Job.binary, "inspect", *args], capture_output=True, text=True, timeout=60, check=False)

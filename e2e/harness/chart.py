@@ -63,7 +63,7 @@ def ready_operators(ns=NAMESPACE):
     )
 
 
-def leader(ns=NAMESPACE, lease="1ca428e5.training-operator.kubeflow.org"):
+def leader(ns=NAMESPACE, lease="tensorfleet.tensorfleet.dev"):
     """The name of the pod that holds the lease; empty when nobody does."""
     found = get("lease", lease, ns)
     holder = (found or {}).get("spec", {}).get("holderIdentity") or ""

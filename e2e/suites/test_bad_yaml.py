@@ -103,7 +103,7 @@ def test_the_schema_refuses(place, case):
 def test_the_webhook_refuses(place, case):
     chart.ensure({})
     said = refusal(case[1], place)
-    assert 'admission webhook "validator.tfjob.training-operator.kubeflow.org" denied the request' in said
+    assert 'admission webhook "validator.tfjob.tensorfleet.dev" denied the request' in said
     assert case[2] in said
 
 

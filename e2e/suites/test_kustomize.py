@@ -1,4 +1,4 @@
-"""The manifests of deploy/, applied as they are: the same operator under training-operator's names."""
+"""The manifests of deploy/, applied as they are: the same operator under the names that the manifests give."""
 
 import pathlib
 
@@ -14,7 +14,7 @@ DEPLOY = str(pathlib.Path(__file__).resolve().parents[2] / "deploy")
 def applied():
     chart.uninstall()
     kubectl("apply", "--server-side", "--force-conflicts", "-k", DEPLOY)
-    kubectl("rollout", "status", "deployment/training-operator", "-n", "kubeflow", "--timeout=60s", timeout=70)
+    kubectl("rollout", "status", "deployment/tensorfleet-operator", "-n", "tensorfleet-system", "--timeout=60s", timeout=70)
     yield
     kubectl("delete", "-k", DEPLOY, "--timeout=60s", timeout=90)
 

@@ -50,13 +50,13 @@ def test_killed_while_a_job_finishes(ns):
 def test_another_takes_over_when_the_leader_is_killed(ns):
     until("both operators are ready", lambda: chart.ready_operators() == 2, 60)
     old = until("somebody leads", chart.leader, 30)
-    lease = get("lease", "1ca428e5.training-operator.kubeflow.org", chart.NAMESPACE)["spec"]["holderIdentity"]
+    lease = get("lease", "tensorfleet.tensorfleet.dev", chart.NAMESPACE)["spec"]["holderIdentity"]
     kill_leader()
     begin = time.monotonic()
     create(jobs.tfjob("after", {"Worker": jobs.script("true")}), ns)
     jobs.wait_for("after", ns, "Succeeded", 60)
     took = time.monotonic() - begin
-    now = get("lease", "1ca428e5.training-operator.kubeflow.org", chart.NAMESPACE)["spec"]["holderIdentity"]
+    now = get("lease", "tensorfleet.tensorfleet.dev", chart.NAMESPACE)["spec"]["holderIdentity"]
     assert now != lease, "the process that was killed cannot hold the lease"
     print(f"{old} killed; a job was done by {now} after {took:.1f} s")
     # A lease of 15 s, a look every second, and the job itself.

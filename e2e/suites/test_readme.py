@@ -1,4 +1,4 @@
-"""The README's commands for a cluster, as they stand there."""
+"""The commands for a cluster in README.md and docs/, as they stand there."""
 
 import pathlib
 import re
@@ -16,7 +16,7 @@ sys.path.insert(0, str(ROOT / "e2e"))
 import readme  # noqa: E402
 
 # Commands in the text that another story runs.
-ELSEWHERE = {"kubectl apply -k deploy": "test_kustomize.py", "helm test": "../harness/chart.py"}
+ELSEWHERE = {"kubectl apply --server-side -k deploy": "test_kustomize.py", "helm test": "../harness/chart.py"}
 # Commands in the text that are run below, one by one.
 HERE = {
     "kubectl apply -f deploy/examples/servers.yaml",

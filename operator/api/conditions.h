@@ -26,5 +26,7 @@ inline constexpr char kSchedulerNameReason[] = "SetPodTemplateSchedulerName";
 inline constexpr char kJobTerminatedReason[] = "JobTerminated";
 // A pod or service of that name belongs to somebody else.
 inline constexpr char kNameTakenReason[] = "NameTaken";
+// What the API server said besides when it took an object.
+inline constexpr char kApiWarningReason[] = "ApiServerWarning";
 
 }  // namespace tensorfleet::api

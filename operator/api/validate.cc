@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "operator/api/fields/json_fields.h"
 #include "operator/api/objects/labels.h"
+#include "operator/api/tf_config.h"
 #include "operator/api/values/index_set.h"
 
 namespace tensorfleet::api {
@@ -117,6 +118,37 @@ void CheckReplicaSpecs(const TFJob& job, std::vector<FieldError>& errors) {
   }
 }
 
+// Linux takes at most 32 pages for one variable of a process, with its name and a zero: a container
+// with more than that cannot be started.
+constexpr int64_t kMaxVariableBytes = 128 * 1024;
+
+void CheckTfConfig(const TFJob& job, absl::string_view domain, std::vector<FieldError>& errors) {
+  // Made only where it may be too large.
+  const int64_t line =
+      static_cast<int64_t>(job.name.size() + job.namespace_.size() + domain.size()) +
+      40;  // type, index, ".svc", port, quotes
+  const int64_t replicas = job.spec.total_replicas();
+  if (replicas <= 0 || replicas > int64_t{kReplicaTypeCount} * kMaxReplicas ||
+      replicas * line < kMaxVariableBytes - 1024) {
+    return;
+  }
+  const TfConfigWriter writer(job, domain);
+  for (const ReplicaType type : kReplicaTypes) {
+    const ReplicaSpec* spec = job.spec.Find(type);
+    if (spec == nullptr || spec->replicas < 1 || spec->replicas > kMaxReplicas) continue;
+    const auto value = writer.For({type, spec->replicas - 1});
+    const int64_t bytes = value ? static_cast<int64_t>(value->size() + sizeof("TF_CONFIG=")) : 0;
+    if (bytes <= kMaxVariableBytes) continue;
+    errors.push_back(Forbidden(
+        "spec.tfReplicaSpecs",
+        absl::StrCat("TF_CONFIG would have ", bytes, " bytes for ", replicas,
+                     " replicas, and a variable of a process at most ", kMaxVariableBytes,
+                     ": use fewer replicas, a shorter name, or enableDynamicWorker, which names "
+                     "only parameter servers")));
+    return;
+  }
+}
+
 void CheckImmutable(const TFJob& old_job, const TFJob& job, std::vector<FieldError>& errors) {
   const auto& managed_by = job.spec.run_policy.managed_by;
   if (managed_by != old_job.spec.run_policy.managed_by) {
@@ -133,21 +165,23 @@ void CheckImmutable(const TFJob& old_job, const TFJob& job, std::vector<FieldErr
 
 }  // namespace
 
-std::vector<FieldError> Validate(const TFJob& job) {
+std::vector<FieldError> Validate(const TFJob& job, absl::string_view cluster_domain) {
   std::vector<FieldError> errors;
   CheckName(job, errors);
   errors.insert(errors.end(), job.parse_errors.begin(), job.parse_errors.end());
   CheckManagedBy(job, errors);
   CheckReplicaSpecs(job, errors);
+  CheckTfConfig(job, cluster_domain, errors);
   return errors;
 }
 
-std::vector<FieldError> ValidateUpdate(const TFJob& old_job, const TFJob& job) {
+std::vector<FieldError> ValidateUpdate(const TFJob& old_job, const TFJob& job,
+                                       absl::string_view cluster_domain) {
   std::vector<FieldError> errors;
   CheckImmutable(old_job, job, errors);
   if (job.deletion_time || old_job.is_finished()) return errors;
-  const std::vector<FieldError> before = Validate(old_job);
-  for (FieldError& error : Validate(job)) {
+  const std::vector<FieldError> before = Validate(old_job, cluster_domain);
+  for (FieldError& error : Validate(job, cluster_domain)) {
     // What an older operator let in, and was not touched, is no reason to refuse another change.
     const bool was_there = std::find(before.begin(), before.end(), error) != before.end();
     if (was_there && error.tolerable_once_started) continue;

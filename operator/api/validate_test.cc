@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "operator/api/tf_config.h"
+
 namespace tensorfleet::api {
 namespace {
 
@@ -188,6 +190,32 @@ TEST(Update, OfAJobBeingDeletedIsNotJudgedAnew) {
   TFJob going = Job("j", "{}");
   going.deletion_time = absl::UnixEpoch();
   EXPECT_EQ(Update(Job("j", "{}"), going), "");
+}
+
+// The kernel's limit for one variable, 131072 bytes with its name and a zero, to the byte.
+TEST(TfConfig, IsRefusedFromTheFirstByteThatNoProcessCanBeGiven) {
+  const auto with = [](int replicas, const char* more = "{}") {
+    Json specs = Json::parse(kWorker);
+    specs["Worker"]["replicas"] = replicas;
+    return Job("j", specs.dump().c_str(), more);
+  };
+  const auto bytes = [&](int replicas, const std::string& domain) {
+    const TFJob job = with(replicas);
+    return std::string("TF_CONFIG=").size() + 1 +
+           TfConfigWriter(job, domain).For({ReplicaType::kWorker, replicas - 1})->size();
+  };
+  int largest = 2, too_many = 10000;
+  while (largest + 1 < too_many) {
+    const int middle = (largest + too_many) / 2;
+    (bytes(middle, "") <= 131072 ? largest : too_many) = middle;
+  }
+  EXPECT_TRUE(Validate(with(largest)).empty());
+  const auto errors = Validate(with(largest + 1));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].ToString(),
+              HasSubstr(absl::StrCat(bytes(largest + 1, ""), " bytes for ", largest + 1)));
+  EXPECT_FALSE(Validate(with(largest), "cluster.local").empty()) << "the domain counts";
+  EXPECT_TRUE(Validate(with(9000, R"({"enableDynamicWorker":true})")).empty());
 }
 
 TEST(JoinErrors, OneStandsAloneSeveralAreInBrackets) {

@@ -150,7 +150,7 @@ phase_takeover() {
   local leader signal
   for signal in 15 9; do
     fresh
-    kubectl create namespace kubeflow >/dev/null # of the lease
+    kubectl create namespace tensorfleet-system >/dev/null # of the lease
     ours --leader-elect
     leader=$operator
     health=$((health + 10)) metrics=$((metrics + 10))

@@ -1,6 +1,8 @@
 #include "operator/controller/apply.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "operator/api/fields/json_fields.h"
 #include "operator/api/objects/labels.h"
@@ -31,13 +33,48 @@ const std::string& UidOf(const Child& child) {
   return child.meta.uid;
 }
 
+// The patch that puts our labels back onto what is `there` under the name that `create` wants, when
+// it is the job's own and lacks some of them.
+std::optional<plan::Action> LabelsToRestore(const api::TFJob& job, const plan::Action& create,
+                                            absl::string_view there) {
+  const json wanted = json::parse(create.body, nullptr, false);
+  const json held = json::parse(there.begin(), there.end(), nullptr, false);
+  const json::json_pointer owners("/metadata/ownerReferences"), uid("/metadata/uid");
+  if (!held.is_object() || held.contains(json::json_pointer("/metadata/deletionTimestamp")) ||
+      !held.contains(owners) || !held.at(owners).is_array() || !held.contains(uid) ||
+      !held.at(uid).is_string()) {
+    return std::nullopt;
+  }
+  const bool is_ours =
+      std::any_of(held.at(owners).begin(), held.at(owners).end(), [&](const json& owner) {
+        return owner.is_object() && owner.contains("controller") && owner["controller"] == true &&
+               owner.contains("uid") && owner["uid"] == job.uid;
+      });
+  if (!is_ours) return std::nullopt;
+  json missing = json::object();
+  for (const char* label : {api::kOperatorNameLabel, api::kJobNameLabel, api::kReplicaTypeLabel,
+                            api::kReplicaIndexLabel}) {
+    const json::json_pointer path = json::json_pointer("/metadata/labels") / std::string(label);
+    if (!wanted.contains(path)) continue;
+    if (!held.contains(path) || held.at(path) != wanted.at(path)) missing[label] = wanted.at(path);
+  }
+  if (missing.empty()) return std::nullopt;
+  plan::Action patch = create;
+  patch.uid = held.at(uid).get<std::string>();
+  patch.body = json{{"metadata", {{"labels", std::move(missing)}}}}.dump();
+  return patch;
+}
+
 }  // namespace
 
 template <typename Cache>
 Status Applier::Create(Cache& cache, const api::TFJob& job, absl::string_view group_version,
-                       absl::string_view plural, const plan::Action& action) {
-  const StatusOr<std::string> made =
-      client_->Create(k8s::CollectionPath(group_version, job.namespace_, plural), action.body);
+                       absl::string_view plural, const plan::Action& action,
+                       std::vector<std::string>* warnings) {
+  std::string path = k8s::CollectionPath(group_version, job.namespace_, plural);
+  // What the API server does not know in a template is an error, not left out without a word.
+  if (action.kind == ActionKind::kCreatePod) path += "?fieldValidation=Strict";
+  const StatusOr<std::string> made = client_->Create(path, action.body, warnings);
   if (made.ok()) return cache.Assume(*made).status();
   if (!k8s::IsNameTaken(made.status())) return made.status();
   // By us before a crash, or with the answer lost; or by somebody else.
@@ -46,6 +83,11 @@ Status Applier::Create(Cache& cache, const api::TFJob& job, absl::string_view gr
   if (absl::IsNotFound(there.status()))
     return Aborted(plural, " ", action.name, " has just gone, trying again");
   TFLEET_RETURN_IF_ERROR(there.status());
+  // Ours, yet not seen: whoever took the labels away by which we watch took it out of our sight,
+  // and it would be asked for again and again.
+  if (const auto patch = LabelsToRestore(job, action, *there)) {
+    return Patch(cache, job, group_version, plural, *patch);
+  }
   TFLEET_ASSIGN_OR_RETURN(const auto held, cache.Assume(*there));
   if (held == nullptr) return Aborted(plural, " ", action.name, " is going away, trying again");
   if (!held->meta.IsControlledBy(job.uid)) {
@@ -101,20 +143,24 @@ Status Applier::Patch(Cache& cache, const api::TFJob& job, absl::string_view gro
   return cache.Assume(changed).status();
 }
 
-Status Applier::Apply(const api::TFJob& job, const plan::Action& action) {
+Status Applier::Apply(const api::TFJob& job, const plan::Action& action,
+                      std::vector<std::string>* warnings) {
   switch (action.kind) {
     case ActionKind::kCreatePod:
-      return Create(informers_->pods(), job, "v1", "pods", action);
+      return Create(informers_->pods(), job, "v1", "pods", action, warnings);
     case ActionKind::kDeletePod:
       return Delete(informers_->pods(), job, "v1", "pods", action);
     case ActionKind::kCreateService:
-      return Create(informers_->services(), job, "v1", "services", action);
+      return Create(informers_->services(), job, "v1", "services", action, warnings);
     case ActionKind::kDeleteService:
       return Delete(informers_->services(), job, "v1", "services", action);
+    case ActionKind::kAdoptPod:
+      return Patch(informers_->pods(), job, "v1", "pods", action);
     case ActionKind::kAdoptService:
       return Patch(informers_->services(), job, "v1", "services", action);
     case ActionKind::kCreatePodGroup:
-      return Create(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action);
+      return Create(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action,
+                    warnings);
     case ActionKind::kUpdatePodGroup:
       return Patch(informers_->pod_groups(), job, pod_group_api_version_, "podgroups", action);
     case ActionKind::kDeletePodGroup:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "operator/api/tfjob.h"
 #include "operator/controller/informers.h"
@@ -21,7 +22,9 @@ class Applier {
   // OK also when it had been done before: the name is there and `job`'s own, or what was to go is
   // gone. A conflict (kAborted): what was to go has changed since it was seen, and the cache holds
   // it as it is now.
-  Status Apply(const api::TFJob& job, const plan::Action& action);
+  // `warnings` gets what the API server had to say besides; may be null.
+  Status Apply(const api::TFJob& job, const plan::Action& action,
+               std::vector<std::string>* warnings = nullptr);
 
   // Writes `status` over what is stored. A job that is gone is fine. After a conflict the cache
   // holds the current job, and the error is kAborted.
@@ -30,7 +33,8 @@ class Applier {
  private:
   template <typename Cache>
   Status Create(Cache& cache, const api::TFJob& job, absl::string_view group_version,
-                absl::string_view plural, const plan::Action& action);
+                absl::string_view plural, const plan::Action& action,
+                std::vector<std::string>* warnings);
   template <typename Cache>
   Status Delete(Cache& cache, const api::TFJob& job, absl::string_view group_version,
                 absl::string_view plural, const plan::Action& action);

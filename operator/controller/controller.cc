@@ -75,6 +75,8 @@ Status Controller::StartWorkers(CancellationManager* cancel) {
                           {"pods", informers_.pods().size()},
                           {"services", informers_.services().size()},
                           {"threads", options_.threads}});
+  Move();
+  works_ = true;
   for (int i = 0; i < options_.threads; ++i) {
     workers_.emplace_back([this] { Work(); });
     pthread_setname_np(workers_.back().native_handle(), "reconcile");
@@ -83,6 +85,7 @@ Status Controller::StartWorkers(CancellationManager* cancel) {
 }
 
 void Controller::Stop() {
+  works_ = false;
   queue_.ShutDown();
   for (std::thread& worker : workers_) worker.join();
   workers_.clear();
@@ -92,10 +95,18 @@ void Controller::Stop() {
 void Controller::Work() {
   while (const std::optional<std::string> key = queue_.Get()) {
     busy_++;
+    Move();
     Reconcile(*key);
     busy_--;
     queue_.Done(*key);
+    Move();
   }
+}
+
+std::chrono::nanoseconds Controller::standing_still() const {
+  if (!works_ || (busy_ == 0 && queue_.depth() == 0)) return std::chrono::nanoseconds(0);
+  const int64_t now = clock_->NowSteady().time_since_epoch().count();
+  return std::chrono::steady_clock::duration(std::max<int64_t>(0, now - last_move_));
 }
 
 bool Controller::MayWriteNow(const std::string& key, StatusWrite wish) {
@@ -174,6 +185,11 @@ Observer::Result Controller::ComeBack(const std::string& key, const plan::Plan& 
       LogWarning("reconcile failed", {{"job", key}, {"error", out.failure.message()}});
     }
     queue_.AddRateLimited(key);
+    // A deadline holds, however long the pause before the next attempt has become.
+    if (todo.requeue_at) {
+      const absl::Duration left = *todo.requeue_at - absl::FromUnixNanos(clock_->NowUnixNanos());
+      if (left > absl::ZeroDuration()) queue_.AddAfter(key, absl::ToChronoNanoseconds(left));
+    }
     return Observer::Result::kError;
   }
   queue_.Forget(key);
@@ -213,7 +229,14 @@ void Controller::Reconcile(const std::string& key) {
 
 Status Controller::ApplyAction(const api::TFJob& job, const plan::Action& action) {
   const auto begin = std::chrono::steady_clock::now();
-  const Status status = applier_.Apply(job, action);
+  std::vector<std::string> warnings;
+  const Status status = applier_.Apply(job, action, &warnings);
+  Move();
+  // Of what was stored all the same: fields that will go, values that hide others.
+  for (const std::string& warning : warnings) {
+    Announce(job, {plan::EventType::kWarning, api::kApiWarningReason,
+                   absl::StrCat(action.name, ": ", warning)});
+  }
   observer_->OnAction(action.kind, status.ok(), std::chrono::steady_clock::now() - begin);
   // Not worth telling the user: we are stopping, or it will have worked in a moment.
   if (absl::IsCancelled(status) || absl::IsAborted(status) || k8s::IsNamespaceTerminating(status))
@@ -225,6 +248,7 @@ Status Controller::ApplyAction(const api::TFJob& job, const plan::Action& action
 Status Controller::WriteStatus(const api::TFJob& job, const plan::Plan& todo) {
   const Status status = applier_.WriteStatus(job, todo.status);
   observer_->OnStatusWrite(status.ok());
+  Move();
   return status.ok() ? status : Prefixed("status: ", status);
 }
 

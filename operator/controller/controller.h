@@ -50,9 +50,13 @@ class Controller {
   k8s::WorkQueue& queue() { return queue_; }
   Informers& informers() { return informers_; }
   int busy_workers() const { return busy_; }
+  // For how long there has been work of which nothing was done: no job taken, none finished, no
+  // request answered.
+  std::chrono::nanoseconds standing_still() const;
 
  private:
   void Work();
+  void Move() { last_move_ = clock_->NowSteady().time_since_epoch().count(); }
   // How a pass went. Its requests end in several threads.
   struct Outcome {
     void Note(const Status& status);
@@ -89,6 +93,9 @@ class Controller {
   Applier applier_;
   ParallelRunner runner_;
   std::atomic<int> busy_{0};
+  std::atomic<bool> works_{false};
+  // When something was last done, as a count of the clock's steady time.
+  std::atomic<int64_t> last_move_{0};
   Mutex mu_;
   // Since when a status write of the job is held back.
   absl::flat_hash_map<std::string, std::chrono::steady_clock::time_point> held_since_

@@ -22,7 +22,7 @@ bool SamePointee(const std::shared_ptr<const T>& a, const std::shared_ptr<const 
 
 bool SameMeta(const api::ChildMeta& a, const api::ChildMeta& b) {
   return a.owner_uid == b.owner_uid && a.job_name == b.job_name && a.replica == b.replica &&
-         a.deletion_time == b.deletion_time;
+         a.deletion_time == b.deletion_time && a.has_other_labels == b.has_other_labels;
 }
 
 // Why this field list and not another: it is what operator/api reads.
@@ -36,6 +36,8 @@ k8s::FieldMask ChildMask() {
                          {"metadata", "deletionGracePeriodSeconds"},
                          {"metadata", "ownerReferences", "uid"},
                          {"metadata", "ownerReferences", "controller"},
+                         {"metadata", "ownerReferences", "kind"},
+                         {"metadata", "ownerReferences", "name"},
                          {"metadata", "labels", api::kJobNameLabel},
                          {"metadata", "labels", api::kReplicaTypeLabel},
                          {"metadata", "labels", api::kReplicaIndexLabel},

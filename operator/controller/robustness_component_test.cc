@@ -4,6 +4,7 @@
 #include <random>
 #include <thread>
 
+#include "absl/strings/match.h"
 #include "operator/controller/controller_fixture.h"
 #include "operator/k8s/watch/splitter.h"
 #include "operator/k8s/watch/watch_event.h"
@@ -98,7 +99,7 @@ TEST_F(Robustness, APodThatCannotBeMadeHoldsUpNeitherTheOthersNorTheStatus) {
   FLEET_NEEDS_FAKE_SERVER();
   StopController();
   FaultyTransport without_chief(&transport(), [&](const k8s::Request& request, int64_t) {
-    const bool chief = request.method == "POST" && request.path == Pods() &&
+    const bool chief = request.method == "POST" && absl::StartsWith(request.path, Pods() + "?") &&
                        request.body.find("\"j-chief-0\"") != std::string::npos;
     return chief ? FaultyTransport::When::kBefore : FaultyTransport::When::kPass;
   });

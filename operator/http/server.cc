@@ -18,6 +18,8 @@ constexpr auto kRequestTime = std::chrono::seconds(30);
 constexpr auto kWriteTime = std::chrono::seconds(30);
 constexpr auto kIdleTime = std::chrono::seconds(120);
 
+int64_t Now() { return std::chrono::steady_clock::now().time_since_epoch().count(); }
+
 }  // namespace
 
 Status ResponseWriter::Send(int status, absl::string_view content_type, absl::string_view body,
@@ -138,6 +140,25 @@ void Server::Reap() {
   for (auto& connection : finished) connection->thread.join();
 }
 
+bool Server::MakeRoom() {
+  int open = 0;
+  Connection* longest = nullptr;
+  int64_t since = 0;
+  for (auto& connection : connections_) {
+    if (connection->done || connection->evicted) continue;
+    ++open;
+    const int64_t waiting = connection->waiting_since;
+    if (waiting == 0 || (longest != nullptr && waiting >= since)) continue;
+    longest = connection.get();
+    since = waiting;
+  }
+  if (open < options_.max_connections) return true;
+  if (longest == nullptr) return false;
+  longest->evicted = true;
+  longest->stream->Shutdown();
+  return true;
+}
+
 void Server::AcceptLoop() {
   while (!stopping_) {
     // Woken now and then so that threads of closed connections are joined without new ones coming.
@@ -163,7 +184,9 @@ void Server::AcceptLoop() {
     connection->stream = Stream::Accepted(fd, connection->tls.get());
     if (connection->stream == nullptr) continue;
     MutexLock lock(&mu_);
-    if (static_cast<int>(connections_.size()) >= options_.max_connections) continue;  // closes it
+    if (!MakeRoom()) continue;  // closes it
+    ++accepted_;
+    connection->waiting_since = Now();
     Connection* raw = connection.get();
     connections_.push_back(std::move(connection));
     raw->thread = std::thread([this, raw] { Serve(raw); });
@@ -175,6 +198,7 @@ void Server::Serve(Connection* connection) {
   MessageReader reader(stream, MessageKind::kRequest);
   bool keep = true;
   while (keep && !stopping_) {
+    connection->waiting_since = Now();
     StatusOr<Head> head = reader.ReadHead(After(kIdleTime));
     if (!head.ok()) {
       if (absl::IsInvalidArgument(head.status())) {
@@ -198,6 +222,7 @@ void Server::Serve(Connection* connection) {
                         absl::StrCat(body.message(), "\n"));
       break;
     }
+    connection->waiting_since = 0;
     handler_(request, writer);
     if (!writer.responded()) break;  // the handler chose to hang up
     keep = writer.keep_alive();

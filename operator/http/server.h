@@ -54,6 +54,8 @@ class Server {
     std::string address = "127.0.0.1";  // "" for every address of the machine
     int port = 0;                       // 0: any free one, see port()
     size_t max_body_bytes = 8 << 20;
+    // When there are so many, the one that has kept us waiting longest gives way to a new one; when
+    // none waits, since all are being answered, the new one is closed.
     int max_connections = 256;
     // Gives the TLS context for each new connection, so that certificates can change; null for
     // plain.
@@ -67,6 +69,8 @@ class Server {
   void Stop();
 
   int port() const { return port_; }
+  // Connections accepted so far.
+  int64_t accepted() const { return accepted_; }
   // Cuts every open connection in the middle of whatever it does.
   void DropConnections();
   // True from Stop on: long-running handlers look at it and return.
@@ -78,6 +82,9 @@ class Server {
     std::shared_ptr<SSL_CTX> tls;
     std::thread thread;
     std::atomic<bool> done{false};
+    // Since when the peer keeps us waiting, as a count of the steady clock; 0 while it is answered.
+    std::atomic<int64_t> waiting_since{0};
+    bool evicted = false;  // of the accepting thread
   };
 
   Server(Options options, Handler handler, int listen_fd, int port)
@@ -88,12 +95,15 @@ class Server {
   void AcceptLoop();
   void Serve(Connection* connection);
   void Reap();
+  // Makes room for one more connection. False: all are busy.
+  bool MakeRoom() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const Options options_;
   const Handler handler_;
   const int listen_fd_;
   const int port_;
   std::atomic<bool> stopping_{false};
+  std::atomic<int64_t> accepted_{0};
   std::thread acceptor_;
   Mutex mu_;
   std::list<std::unique_ptr<Connection>> connections_ ABSL_GUARDED_BY(mu_);

@@ -49,6 +49,51 @@ TEST(HttpServer, AnswersSeveralRequestsOnOneConnection) {
   }
 }
 
+// A port scanner, or a proxy that keeps connections for later, must not shut out the API server or
+// the kubelet.
+TEST(HttpServer, IdleConnectionsGiveWayToNewOnes) {
+  Server::Options options;
+  options.max_connections = 3;
+  auto server = *Server::Start(options, [](const ServerRequest&, ResponseWriter& writer) {
+    (void)writer.Send(200, "text/plain", "ok");
+  });
+  std::vector<std::unique_ptr<Stream>> idle;
+  for (int i = 0; i < 8; ++i) {
+    idle.push_back(ConnectTo(*server));
+    // One says a part of a request and no more.
+    if (i % 2 == 0)
+      ASSERT_TRUE(idle.back()->Write("GET / HT", After(std::chrono::seconds(5))).ok());
+  }
+  for (int i = 0; i < 5; ++i) {
+    auto stream = ConnectTo(*server);
+    MessageReader reader(stream.get(), MessageKind::kResponse);
+    const auto answer = Exchange(stream.get(), &reader, "GET / HTTP/1.1\r\n\r\n");
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_EQ(answer->first, 200);
+  }
+}
+
+TEST(HttpServer, ConnectionsThatAreBeingAnsweredAreNotCutOff) {
+  Server::Options options;
+  options.max_connections = 1;
+  std::atomic<bool> asked{false}, go_on{false};
+  auto server = *Server::Start(options, [&](const ServerRequest&, ResponseWriter& writer) {
+    asked = true;
+    while (!go_on) std::this_thread::yield();
+    (void)writer.Send(200, "text/plain", "ok");
+  });
+  auto first = ConnectTo(*server);
+  MessageReader reader(first.get(), MessageKind::kResponse);
+  const Deadline deadline = After(std::chrono::seconds(20));
+  ASSERT_TRUE(first->Write("GET / HTTP/1.1\r\n\r\n", deadline).ok());
+  while (!asked) std::this_thread::yield();
+  auto second = ConnectTo(*server);
+  MessageReader other(second.get(), MessageKind::kResponse);
+  EXPECT_FALSE(Exchange(second.get(), &other, "GET / HTTP/1.1\r\n\r\n").ok());
+  go_on = true;
+  EXPECT_EQ(reader.ReadHead(deadline)->status, 200);
+}
+
 TEST(HttpServer, TakesChunkedRequestBodies) {
   auto server = StartEcho();
   auto stream = ConnectTo(*server);

@@ -1,7 +1,6 @@
 #include "operator/http/stream.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <openssl/x509v3.h>
@@ -16,6 +15,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
+#include "operator/http/dial.h"
+#include "operator/http/proxy.h"
 
 namespace tensorfleet::http {
 namespace {
@@ -31,24 +32,6 @@ std::string OpenSslErrors() {
   return all.empty() ? "no further detail" : all;
 }
 
-// Waits until `fd` is ready for `events`.
-Status PollFor(int fd, short events, absl::string_view what, Deadline deadline) {
-  while (true) {
-    int timeout_ms = -1;
-    if (deadline != kNoDeadline) {
-      const auto left = std::chrono::duration_cast<std::chrono::microseconds>(
-                            deadline - std::chrono::steady_clock::now())
-                            .count();
-      if (left <= 0) return DeadlineExceeded(what, ": time is up");
-      timeout_ms = static_cast<int>(std::min<int64_t>((left + 999) / 1000, 1 << 30));
-    }
-    pollfd entry{fd, events, 0};
-    const int ready = poll(&entry, 1, timeout_ms);
-    if (ready > 0) return OkStatus();
-    if (ready < 0 && errno != EINTR) return Unavailable(what, ": poll: ", strerror(errno));
-  }
-}
-
 void SetSocketOptions(int fd) {
   const int on = 1;
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -59,54 +42,6 @@ void SetSocketOptions(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPINTVL, &interval, sizeof(interval));
   setsockopt(fd, IPPROTO_TCP, TCP_KEEPCNT, &count, sizeof(count));
   setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &user_timeout_ms, sizeof(user_timeout_ms));
-}
-
-// A connected socket, or why not.
-StatusOr<int> ConnectSocket(const Endpoint& to, Deadline deadline, CancellationManager* cancel) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_ADDRCONFIG | AI_NUMERICSERV;
-  addrinfo* found = nullptr;
-  const int rc = getaddrinfo(to.host.c_str(), std::to_string(to.port).c_str(), &hints, &found);
-  if (rc != 0) return Unavailable("cannot resolve ", to.host, ": ", gai_strerror(rc));
-  Status last = Unavailable(to.host, " has no address");
-  for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-    if (cancel != nullptr && cancel->is_cancelled()) {
-      last = cancel->status();
-      break;
-    }
-    const int fd = socket(address->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-    if (fd < 0) {
-      last = Unavailable("socket: ", strerror(errno));
-      continue;
-    }
-    const std::string what = absl::StrCat("connect to ", to.host, ":", to.port);
-    Status status;
-    if (connect(fd, address->ai_addr, address->ai_addrlen) != 0) {
-      if (errno != EINPROGRESS) {
-        status = Unavailable(what, ": ", strerror(errno));
-      } else {
-        CancellationManager::Token token = -1;
-        if (cancel != nullptr) token = cancel->Register([fd] { shutdown(fd, SHUT_RDWR); });
-        status = PollFor(fd, POLLOUT, what, deadline);
-        if (token >= 0) cancel->Deregister(token);
-        int error = 0;
-        socklen_t size = sizeof(error);
-        if (status.ok() && getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size) == 0 && error != 0) {
-          status = Unavailable(what, ": ", strerror(error));
-        }
-      }
-    }
-    if (status.ok()) {
-      freeaddrinfo(found);
-      SetSocketOptions(fd);
-      return fd;
-    }
-    close(fd);
-    last = status;
-  }
-  freeaddrinfo(found);
-  return last;
 }
 
 bool IsAddress(const std::string& name) {
@@ -168,8 +103,18 @@ StatusOr<Endpoint> ParseUrl(absl::string_view url, std::string* prefix) {
 
 StatusOr<std::unique_ptr<Stream>> Stream::Connect(const Endpoint& to, SSL_CTX* tls,
                                                   const std::string& server_name, Deadline deadline,
-                                                  CancellationManager* cancel) {
-  TFLEET_ASSIGN_OR_RETURN(const int fd, ConnectSocket(to, deadline, cancel));
+                                                  CancellationManager* cancel, const Proxy* proxy) {
+  TFLEET_ASSIGN_OR_RETURN(int fd, Dial(proxy == nullptr ? to : proxy->at, deadline, cancel));
+  SetSocketOptions(fd);
+  if (proxy != nullptr) {
+    Stream plain(fd, nullptr);
+    CancellationManager::Token token = -1;
+    if (cancel != nullptr) token = cancel->Register([fd] { shutdown(fd, SHUT_RDWR); });
+    const Status opened = OpenTunnel(&plain, *proxy, to, deadline);
+    if (token >= 0) cancel->Deregister(token);
+    TFLEET_RETURN_IF_ERROR(opened);
+    fd = plain.Release();
+  }
   SSL* ssl = nullptr;
   if (tls != nullptr) {
     ssl = SSL_new(tls);
@@ -213,7 +158,7 @@ std::unique_ptr<Stream> Stream::Accepted(int fd, SSL_CTX* tls) {
 
 Stream::~Stream() {
   if (ssl_ != nullptr) SSL_free(ssl_);
-  close(fd_);
+  if (fd_ >= 0) close(fd_);
 }
 
 Status Stream::WaitForTls(int result, absl::string_view what, Deadline deadline) {

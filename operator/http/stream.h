@@ -7,6 +7,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/strings/string_view.h"
 #include "runtime/base/cancellation.h"
@@ -29,15 +30,18 @@ struct Endpoint {
 // Parses "https://host:port/prefix". `prefix` gets the path without its last slash; it may be null.
 StatusOr<Endpoint> ParseUrl(absl::string_view url, std::string* prefix);
 
+struct Proxy;
+
 class Stream {
  public:
-  // Connects, and shakes hands when `tls` is given. `server_name` is what the certificate must be
-  // for (name or address); verification itself is configured in `tls`. Name look-up has the
-  // resolver's own time limit, everything else keeps to `deadline`. Cancelling `cancel` (may be
-  // null) ends the attempt.
+  // Connects, through `proxy` unless that is null, and shakes hands when `tls` is given.
+  // `server_name` is what the certificate must be for (name or address); verification itself is
+  // configured in `tls`. Of several addresses each gets its share of the time that is left.
+  // Cancelling `cancel` (may be null) ends the attempt.
   static StatusOr<std::unique_ptr<Stream>> Connect(const Endpoint& to, SSL_CTX* tls,
                                                    const std::string& server_name,
-                                                   Deadline deadline, CancellationManager* cancel);
+                                                   Deadline deadline, CancellationManager* cancel,
+                                                   const Proxy* proxy = nullptr);
   // Takes over an accepted socket; with `tls` the handshake is made by the first read or write.
   static std::unique_ptr<Stream> Accepted(int fd, SSL_CTX* tls);
 
@@ -57,11 +61,13 @@ class Stream {
 
  private:
   Stream(int fd, SSL* ssl) : fd_(fd), ssl_(ssl) {}
+  // The socket, which is the caller's from now on.
+  int Release() { return std::exchange(fd_, -1); }
   Status Handshake(Deadline deadline);
   // Waits for what OpenSSL asked for; `result` is what the SSL call returned.
   Status WaitForTls(int result, absl::string_view what, Deadline deadline);
 
-  const int fd_;
+  int fd_;          // -1 once released
   SSL* const ssl_;  // null for plain sockets
 };
 

@@ -3,6 +3,7 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
+#include <openssl/x509_vfy.h>
 #include <signal.h>
 
 namespace tensorfleet::http {
@@ -81,6 +82,9 @@ StatusOr<std::shared_ptr<SSL_CTX>> ClientContext(const TlsClientConfig& config) 
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_NONE, nullptr);
   } else {
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+    // What is trusted may be an intermediate authority, without the root above it, as in Go's
+    // programs.
+    X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(context.get()), X509_V_FLAG_PARTIAL_CHAIN);
     if (config.ca_pem.empty()) {
       SSL_CTX_set_default_verify_paths(context.get());
     } else {

@@ -15,6 +15,24 @@ bool ShouldRetry(const Response& response) {
          (response.status >= 500 && !http::FindHeader(response.headers, "retry-after").empty());
 }
 
+// Of headers such as: 299 - "unknown field \"spec.x\"".
+std::vector<std::string> WarningsOf(const http::Headers& headers) {
+  constexpr size_t kMaxWarnings = 10;
+  std::vector<std::string> warnings;
+  for (const auto& [name, value] : headers) {
+    if (name != "warning" || warnings.size() == kMaxWarnings) continue;
+    const size_t begin = value.find('"');
+    if (begin == std::string::npos) continue;
+    std::string text;
+    for (size_t i = begin + 1; i < value.size() && value[i] != '"'; ++i) {
+      if (value[i] == '\\' && i + 1 < value.size()) ++i;
+      text += value[i];
+    }
+    if (!text.empty()) warnings.push_back(std::move(text));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 std::string CollectionPath(absl::string_view group_version, absl::string_view ns,
@@ -52,7 +70,7 @@ Client Client::Until(http::Deadline deadline) const {
   return Client(transport_, limiter_, std::move(options));
 }
 
-StatusOr<std::string> Client::Call(Request request) {
+StatusOr<std::string> Client::Call(Request request, std::vector<std::string>* warnings) {
   Backoff backoff(std::chrono::milliseconds(100), std::chrono::seconds(10));
   request.cancel = options_.cancel;
   const http::Deadline end = std::min(http::After(options_.request_time), options_.deadline);
@@ -66,6 +84,7 @@ StatusOr<std::string> Client::Call(Request request) {
       return absl::StrCat(request.method, " ", request.path.substr(0, request.path.find('?')));
     };
     if (!response.ok()) return Prefixed(absl::StrCat(what(), ": "), response.status());
+    if (warnings != nullptr) *warnings = WarningsOf(response->headers);
     if (response->status >= 200 && response->status < 300) return std::move(response->body);
     Status error = ErrorFromResponse(what(), *response);
     if (!ShouldRetry(*response) || attempt >= options_.max_retries) return error;
@@ -82,12 +101,13 @@ StatusOr<std::string> Client::Get(absl::string_view path) {
   return Call(std::move(request));
 }
 
-StatusOr<std::string> Client::Create(absl::string_view collection, std::string body) {
+StatusOr<std::string> Client::Create(absl::string_view collection, std::string body,
+                                     std::vector<std::string>* warnings) {
   Request request;
   request.method = "POST";
   request.path = std::string(collection);
   request.body = std::move(body);
-  return Call(std::move(request));
+  return Call(std::move(request), warnings);
 }
 
 StatusOr<std::string> Client::Replace(absl::string_view path, std::string body) {

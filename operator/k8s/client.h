@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "operator/k8s/api_error.h"
 #include "operator/k8s/connect/transport.h"
@@ -50,7 +51,9 @@ class Client {
   Client Until(http::Deadline deadline) const;
 
   StatusOr<std::string> Get(absl::string_view path);
-  StatusOr<std::string> Create(absl::string_view collection, std::string body);
+  // `warnings`, unless null, gets the texts of the answer's Warning headers.
+  StatusOr<std::string> Create(absl::string_view collection, std::string body,
+                               std::vector<std::string>* warnings = nullptr);
   StatusOr<std::string> Replace(absl::string_view path, std::string body);
   // RFC 7386. Put metadata.resourceVersion or metadata.uid into the patch to make it conditional.
   StatusOr<std::string> MergePatch(absl::string_view path, std::string body);
@@ -67,7 +70,7 @@ class Client {
   CancellationManager* cancel() const { return options_.cancel; }
 
  private:
-  StatusOr<std::string> Call(Request request);
+  StatusOr<std::string> Call(Request request, std::vector<std::string>* warnings = nullptr);
 
   Transport* const transport_;
   RateLimiter* const limiter_;

@@ -1,7 +1,10 @@
 // The client and its transport against an API server over real sockets.
 
 #include <gmock/gmock.h>
+#include <netinet/in.h>
 #include <openssl/pem.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -92,6 +95,25 @@ TEST_F(ClientTest, ReusesItsConnectionAndRetriesWhenTheServerHadClosedIt) {
     fake()->DropConnections();
     const auto read = client().Get(Path("a"));
     EXPECT_TRUE(read.ok()) << read.status();
+  }
+}
+
+// Behind one address there may be several API servers: connections kept for ever would leave one
+// that was restarted without work.
+TEST_F(ClientTest, AConnectionIsNotKeptBeyondItsAge) {
+  auto server = *http::Server::Start({}, [](const auto&, http::ResponseWriter& writer) {
+    (void)writer.Send(200, "application/json", "{}");
+  });
+  ClusterConfig config;
+  config.server = absl::StrCat("http://127.0.0.1:", server->port());
+  for (const auto& [age, connections] : {std::pair(300, 1), std::pair(0, 3)}) {
+    const int64_t before = server->accepted();
+    HttpTransportOptions options;
+    options.max_age = std::chrono::seconds(age);
+    auto transport = *MakeHttpTransport(config, options);
+    Client one(transport.get(), nullptr);
+    for (int i = 0; i < 3; ++i) ASSERT_TRUE(one.Get("/api").ok());
+    EXPECT_EQ(server->accepted() - before, connections) << age;
   }
 }
 
@@ -192,7 +214,9 @@ TEST_F(ClientTest, PicksUpARotatedTokenWhenTheOldOneIsRefused) {
   FLEET_NEEDS_FAKE_SERVER();
   class Rotating final : public Credentials {
    public:
-    StatusOr<Credential> Get() override { return Credential{"Bearer " + current, "", ""}; }
+    StatusOr<Credential> Get(http::Deadline) override {
+      return Credential{"Bearer " + current, "", ""};
+    }
     void Invalidate() override { current = "new"; }
     std::string current = "old";
   };
@@ -233,6 +257,107 @@ TEST(ClientTls, AcceptsOnlyAServerItsAuthorityVouchesFor) {
   EXPECT_THAT(get(config).message(), HasSubstr("certificate is not accepted"));
   config.tls.insecure_skip_verify = true;
   EXPECT_TRUE(get(config).ok());
+}
+
+// The authority that clusters give out is often an intermediate one, without the root above it.
+TEST(ClientTls, TrustsAnIntermediateAuthorityWithoutItsRoot) {
+  using tensorfleet::testing::MakeSelfSigned;
+  const auto root = MakeSelfSigned("127.0.0.1");
+  const auto intermediate = MakeSelfSigned("127.0.0.1", &root);
+  const auto leaf = MakeSelfSigned("127.0.0.1", &intermediate);
+  FakeApiServer::Options options;
+  options.tls =
+      *http::ServerContext(leaf.certificate_pem + intermediate.certificate_pem, leaf.key_pem);
+  FakeApiServer server(options);
+  for (const auto& trusted : {intermediate, root}) {
+    ClusterConfig config;
+    config.server = server.url();
+    config.tls.ca_pem = trusted.certificate_pem;
+    auto transport = *MakeHttpTransport(config);
+    Request request;
+    request.path = "/api/v1/namespaces/default/pods";
+    const auto answer = transport->Send(request);
+    EXPECT_TRUE(answer.ok()) << answer.status();
+  }
+}
+
+// A proxy for one connection: says `answer` to what it is asked, and plays the server behind it.
+class TunnelProxy {
+ public:
+  explicit TunnelProxy(const std::string& answer) {
+    listener_ = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(bind(listener_, reinterpret_cast<sockaddr*>(&where), sizeof(where)), 0);
+    EXPECT_EQ(listen(listener_, 1), 0);
+    socklen_t size = sizeof(where);
+    getsockname(listener_, reinterpret_cast<sockaddr*>(&where), &size);
+    port_ = ntohs(where.sin_port);
+    thread_ = std::thread([this, answer] {
+      const int fd = accept(listener_, nullptr, nullptr);
+      if (fd < 0) return;
+      const auto stream = http::Stream::Accepted(fd, nullptr);
+      const auto deadline = http::After(std::chrono::seconds(20));
+      head_ = HeadFrom(stream.get(), deadline);
+      (void)stream->Write(answer, deadline);
+      (void)HeadFrom(stream.get(), deadline);
+      (void)stream->Write("HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}", deadline);
+    });
+  }
+  ~TunnelProxy() {
+    shutdown(listener_, SHUT_RDWR);
+    if (thread_.joinable()) thread_.join();
+    close(listener_);
+  }
+  int port() const { return port_; }
+  // What it was asked.
+  std::string head() {
+    thread_.join();
+    return head_;
+  }
+
+ private:
+  static std::string HeadFrom(http::Stream* stream, http::Deadline deadline) {
+    std::string head;
+    char byte;
+    while (head.find("\r\n\r\n") == std::string::npos) {
+      const auto got = stream->Read(&byte, 1, deadline);
+      if (!got.ok() || *got == 0) break;
+      head += byte;
+    }
+    return head;
+  }
+
+  int listener_, port_;
+  std::string head_;
+  std::thread thread_;
+};
+
+TEST(ClientProxy, IsAskedForATunnel) {
+  TunnelProxy proxy("HTTP/1.1 200 Connection established\r\n\r\n");
+  ClusterConfig config;
+  config.server = "http://api.example:6443";
+  config.proxy_url = absl::StrCat("http://me:secret@127.0.0.1:", proxy.port());
+  auto transport = *MakeHttpTransport(config);
+  Request request;
+  request.path = "/api";
+  const auto answer = transport->Send(request);
+  ASSERT_TRUE(answer.ok()) << answer.status();
+  EXPECT_EQ(answer->body, "{}");
+  EXPECT_EQ(proxy.head(),
+            "CONNECT api.example:6443 HTTP/1.1\r\nhost: api.example:6443\r\n"
+            "proxy-authorization: Basic bWU6c2VjcmV0\r\n\r\n");
+}
+
+TEST(ClientProxy, ThatRefusesIsNamed) {
+  TunnelProxy proxy("HTTP/1.1 403 Forbidden\r\n\r\n");
+  ClusterConfig config;
+  config.server = "https://api.example:6443";
+  config.proxy_url = absl::StrCat("http://127.0.0.1:", proxy.port());
+  auto transport = *MakeHttpTransport(config);
+  EXPECT_THAT(std::string(transport->Send(Request{}).status().message()),
+              HasSubstr("does not connect to api.example:6443: HTTP/1.1 403"));
 }
 
 TEST_F(ClientTest, FaultyTransportStrikesAsTold) {

@@ -56,19 +56,33 @@ LeaderLease::LeaderLease(Client* client, const Clock* clock, LeaderLeaseOptions 
       collection_(CollectionPath("coordination.k8s.io/v1", options_.ns, "leases")),
       path_(absl::StrCat(collection_, "/", options_.name)) {}
 
-std::string LeaderLease::RecordJson(absl::string_view holder, std::chrono::milliseconds duration,
-                                    const std::string& acquired, int transitions,
-                                    const std::string& resource_version) const {
-  nlohmann::json lease = {{"apiVersion", "coordination.k8s.io/v1"},
-                          {"kind", "Lease"},
-                          {"metadata", {{"name", options_.name}, {"namespace", options_.ns}}},
-                          {"spec",
-                           {{"holderIdentity", std::string(holder)},
-                            {"leaseDurationSeconds", std::max<int64_t>(1, duration.count() / 1000)},
-                            {"acquireTime", acquired},
-                            {"renewTime", MicroStamp(clock_)},
-                            {"leaseTransitions", transitions}}}};
-  if (!resource_version.empty()) lease["metadata"]["resourceVersion"] = resource_version;
+std::string LeaderLease::RecordJson(const std::string& base, absl::string_view holder,
+                                    std::chrono::milliseconds duration, const std::string& acquired,
+                                    int transitions) const {
+  // Labels, annotations and owners that others put on the Lease stay. The version that was read
+  // makes the write conditional.
+  nlohmann::json lease =
+      base.empty() ? nlohmann::json::object() : nlohmann::json::parse(base, nullptr, false);
+  if (!lease.is_object()) lease = nlohmann::json::object();
+  const auto object = [](nlohmann::json& in, const char* key) -> nlohmann::json& {
+    nlohmann::json& value = in[key];
+    if (!value.is_object()) value = nlohmann::json::object();
+    return value;
+  };
+  lease["apiVersion"] = "coordination.k8s.io/v1";
+  lease["kind"] = "Lease";
+  nlohmann::json& meta = object(lease, "metadata");
+  meta.erase("managedFields");
+  meta["name"] = options_.name;
+  meta["namespace"] = options_.ns;
+  object(meta, "labels")[kLeaseLabel] = kLeaseLabelValue;
+  object(meta, "annotations")[kLeaseScope] = options_.scope;
+  nlohmann::json& spec = object(lease, "spec");
+  spec["holderIdentity"] = std::string(holder);
+  spec["leaseDurationSeconds"] = std::max<int64_t>(1, duration.count() / 1000);
+  spec["acquireTime"] = acquired;
+  spec["renewTime"] = MicroStamp(clock_);
+  spec["leaseTransitions"] = transitions;
   return lease.dump();
 }
 
@@ -79,7 +93,7 @@ StatusOr<bool> LeaderLease::TryTake(Client& client) {
     acquired_ = MicroStamp(clock_);
     transitions_ = 0;
     const std::string record =
-        RecordJson(options_.identity, options_.lease_duration, acquired_, 0, "");
+        RecordJson("", options_.identity, options_.lease_duration, acquired_, 0);
     const Status created = client.Create(collection_, record).status();
     if (IsNameTaken(created)) return false;
     TFLEET_RETURN_IF_ERROR(created);
@@ -109,8 +123,8 @@ StatusOr<bool> LeaderLease::TryTake(Client& client) {
     acquired_ = MicroStamp(clock_);
     transitions_ = lease->transitions + 1;
   }
-  const std::string record = RecordJson(options_.identity, options_.lease_duration, acquired_,
-                                        transitions_, lease->version);
+  const std::string record =
+      RecordJson(*text, options_.identity, options_.lease_duration, acquired_, transitions_);
   const Status replaced = client.Replace(path_, record).status();
   if (IsConflict(replaced)) return false;
   TFLEET_RETURN_IF_ERROR(replaced);
@@ -175,8 +189,7 @@ Status LeaderLease::Release(Client* through) {
   const auto lease = ParseLease(text);
   if (!lease || lease->holder != options_.identity) return OkStatus();
   return client
-      ->Replace(path_, RecordJson("", std::chrono::seconds(1), acquired_, lease->transitions,
-                                  lease->version))
+      ->Replace(path_, RecordJson(text, "", std::chrono::seconds(1), acquired_, lease->transitions))
       .status();
 }
 

@@ -12,10 +12,17 @@
 
 namespace tensorfleet::k8s {
 
+// What a Lease of ours says to other releases: that its holder reconciles TFJobs (label), and of
+// which namespace (annotation; empty: all).
+inline constexpr char kLeaseLabel[] = "tensorfleet.dev/reconciles";
+inline constexpr char kLeaseLabelValue[] = "tfjobs";
+inline constexpr char kLeaseScope[] = "tensorfleet.dev/namespace";
+
 struct LeaderLeaseOptions {
   std::string ns;
   std::string name;
   std::string identity;  // unique among the candidates
+  std::string scope;     // value of kLeaseScope
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};
   std::chrono::milliseconds retry_period{1'000};
@@ -46,9 +53,10 @@ class LeaderLease {
 
   // Tries once to take or to renew. True: ours.
   StatusOr<bool> TryTake(Client& client);
-  std::string RecordJson(absl::string_view holder, std::chrono::milliseconds duration,
-                         const std::string& acquired, int transitions,
-                         const std::string& resource_version) const;
+  // `base` is the Lease as it was read, whose other fields and labels are kept; "" for a new one.
+  std::string RecordJson(const std::string& base, absl::string_view holder,
+                         std::chrono::milliseconds duration, const std::string& acquired,
+                         int transitions) const;
 
   Client* const client_;
   const Clock* const clock_;

@@ -83,6 +83,25 @@ TEST_F(LeaseTest, AnAbandonedLeaseIsTakenOverWhenItRunsOut) {
   EXPECT_LT(waited, seconds(3));
 }
 
+// Whoever watches leases by labels of their own loses sight of one that is written whole.
+TEST_F(LeaseTest, RenewalKeepsWhatOthersHaveWrittenOnTheLease) {
+  const std::string path = ObjectPath("coordination.k8s.io/v1", ns(), "leases", "leader");
+  LeaderLease first(&client(), Clock::Real(), Options("first"));
+  CancellationManager cancel;
+  ASSERT_TRUE(first.Acquire(&cancel).ok());
+  ASSERT_TRUE(client()
+                  .MergePatch(path, R"({"metadata":{"labels":{"team":"a"},
+                                        "annotations":{"note":"b"}}})")
+                  .ok());
+  ASSERT_TRUE(first.Acquire(&cancel).ok());
+  ASSERT_TRUE(first.Release().ok());
+  const Json lease = Json::parse(*client().Get(path));
+  EXPECT_EQ(lease["metadata"]["labels"]["team"], "a");
+  EXPECT_EQ(lease["metadata"]["labels"][kLeaseLabel], kLeaseLabelValue);
+  EXPECT_EQ(lease["metadata"]["annotations"]["note"], "b");
+  EXPECT_EQ(lease["metadata"]["annotations"][kLeaseScope], "");
+}
+
 TEST_F(LeaseTest, AHolderThatIsOustedNotices) {
   LeaderLease first(&client(), Clock::Real(), Options("first"));
   CancellationManager cancel;

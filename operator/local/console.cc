@@ -5,16 +5,21 @@
 
 #include <algorithm>
 
+#include "absl/strings/str_split.h"
+#include "operator/local/table.h"
+
 namespace tensorfleet::local {
 namespace {
 
 // Colours that read well on dark and on light.
 constexpr int kColours[] = {36, 33, 32, 35, 34, 31, 96, 93, 92, 95, 94, 91};
 
-size_t TerminalWidth(std::FILE* file) {
+winsize TerminalSize(std::FILE* file) {
   winsize size{};
-  if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
-  return size.ws_col;
+  if (ioctl(fileno(file), TIOCGWINSZ, &size) != 0) size = {};
+  if (size.ws_col == 0) size.ws_col = 80;
+  if (size.ws_row == 0) size.ws_row = 24;
+  return size;
 }
 
 }  // namespace
@@ -43,6 +48,7 @@ void Console::Line(const std::string& replica, absl::string_view text) {
   if (stream.file != nullptr) {
     std::fprintf(stream.file, "%.*s\n", static_cast<int>(text.size()), text.data());
   }
+  if (!options_.show_lines) return;
   // A carriage return would overwrite the prefix.
   if (!text.empty() && text.back() == '\r') text.remove_suffix(1);
   if (const size_t last = text.rfind('\r'); last != absl::string_view::npos) {
@@ -67,25 +73,38 @@ void Console::Note(absl::string_view text) {
 }
 
 void Console::SetStatus(const std::string& text) {
-  if (!options_.live) return;
+  if (!options_.live || (text == status_ && (drawn_ > 0 || text.empty()))) return;
   Erase();
   status_ = text;
   Draw();
 }
 
+size_t Console::MaxStatusLines() const {
+  const size_t rows = TerminalSize(options_.notes).ws_row;
+  return rows > 2 ? rows - 2 : 1;
+}
+
 void Console::Erase() {
-  if (!drawn_) return;
+  if (drawn_ == 0) return;
   std::fflush(options_.lines);
   std::fputs("\r\x1b[K", options_.notes);
-  drawn_ = false;
+  for (size_t line = 1; line < drawn_; ++line) std::fputs("\x1b[A\x1b[K", options_.notes);
+  drawn_ = 0;
 }
 
 void Console::Draw() {
-  if (!options_.live || drawn_ || status_.empty()) return;
-  const size_t width = TerminalWidth(options_.notes);
-  const std::string shown = status_.substr(0, width > 1 ? width - 1 : 1);
-  std::fprintf(options_.notes, options_.colour ? "\x1b[7m%s\x1b[0m" : "%s", shown.c_str());
-  drawn_ = true;
+  if (!options_.live || drawn_ > 0 || status_.empty()) return;
+  const size_t width = TerminalSize(options_.notes).ws_col, most = MaxStatusLines();
+  for (const absl::string_view line : absl::StrSplit(status_, '\n')) {
+    if (drawn_ == most) break;
+    if (drawn_ > 0) std::fputs("\r\n", options_.notes);
+    // The first one stands out.
+    const bool stands_out = options_.colour && drawn_ == 0;
+    const std::string shown(FirstCharacters(line, width > 1 ? width - 1 : 1));
+    std::fprintf(options_.notes, "%s%s%s", stands_out ? "\x1b[7m" : "", shown.c_str(),
+                 stands_out ? "\x1b[0m" : "");
+    ++drawn_;
+  }
 }
 
 void Console::Flush() {

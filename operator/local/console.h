@@ -1,5 +1,6 @@
 // What the user sees: lines of replicas with a coloured prefix, notes, and on a terminal a status
-// line that stays at the bottom. Lines also go to the replica's file.
+// of one or more lines that stays at the bottom. Lines also go to the replica's file, or only
+// there.
 #pragma once
 
 #include <cstdio>
@@ -13,7 +14,8 @@ namespace tensorfleet::local {
 
 struct ConsoleOptions {
   bool colour = false;
-  bool live = false;        // the status line is drawn
+  bool live = false;        // the status is drawn
+  bool show_lines = true;   // else lines of replicas go to their files only
   std::string log_folder;   // one file for each replica, begun anew
   size_t prefix_width = 0;  // of the widest prefix that is expected
   std::FILE* lines = stdout;
@@ -32,8 +34,11 @@ class Console {
   void Line(const std::string& replica, absl::string_view text);
   // A word from us.
   void Note(absl::string_view text);
+  // Lines that are drawn below everything else, in place of the last ones.
   void SetStatus(const std::string& text);
-  // Takes the status line away.
+  // How many of them there is room for.
+  size_t MaxStatusLines() const;
+  // Takes the status away.
   void ClearStatus() { SetStatus(""); }
   void Flush();
 
@@ -51,7 +56,7 @@ class Console {
   std::map<std::string, Stream> streams_;
   size_t width_;  // of the widest prefix so far
   std::string status_;
-  bool drawn_ = false;
+  size_t drawn_ = 0;  // lines of status on the screen
 };
 
 // Cuts bytes into lines; what is longer than 64 KiB is cut there.

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "operator/api/fields/json_fields.h"
+#include "operator/api/fields/pod_fields.h"
 #include "operator/api/fields/schema.h"
 #include "operator/local/volumes.h"
 
@@ -18,58 +19,14 @@ const Names kJob = {"apiVersion", "kind", "metadata", "spec", "status"};
 const Names kTemplate = {"metadata", "spec"};
 const Names kPod = {"containers", "initContainers", "volumes", "restartPolicy",
                     "terminationGracePeriodSeconds"};
-const Names kPodWithoutEffect = {"activeDeadlineSeconds",
-                                 "affinity",
-                                 "automountServiceAccountToken",
-                                 "dnsConfig",
-                                 "dnsPolicy",
-                                 "enableServiceLinks",
-                                 "hostAliases",
-                                 "hostIPC",
-                                 "hostNetwork",
-                                 "hostPID",
-                                 "hostUsers",
-                                 "hostname",
-                                 "imagePullSecrets",
-                                 "nodeName",
-                                 "nodeSelector",
-                                 "os",
-                                 "overhead",
-                                 "preemptionPolicy",
-                                 "priority",
-                                 "priorityClassName",
-                                 "readinessGates",
-                                 "resourceClaims",
-                                 "resources",
-                                 "runtimeClassName",
-                                 "schedulerName",
-                                 "schedulingGates",
-                                 "securityContext",
-                                 "serviceAccount",
-                                 "serviceAccountName",
-                                 "setHostnameAsFQDN",
-                                 "shareProcessNamespace",
-                                 "subdomain",
-                                 "tolerations",
-                                 "topologySpreadConstraints"};
 const Names kContainer = {"name",    "image", "command",    "args",         "env",
                           "envFrom", "ports", "workingDir", "volumeMounts", "imagePullPolicy"};
-const Names kContainerWithoutEffect = {"lifecycle",
-                                       "livenessProbe",
-                                       "readinessProbe",
-                                       "resizePolicy",
-                                       "resources",
-                                       "securityContext",
-                                       "startupProbe",
-                                       "stdin",
-                                       "stdinOnce",
-                                       "terminationMessagePath",
-                                       "terminationMessagePolicy",
-                                       "tty",
-                                       "volumeDevices"};
-
 const Names kMount = {"name", "mountPath", "subPath", "readOnly"};
-const Names kMountWithoutEffect = {"mountPropagation", "recursiveReadOnly"};
+// Known to a cluster, but of what nothing may be left out here.
+const Names kMountRefused = {"subPathExpr"};
+
+const Names kPodRefused = {"ephemeralContainers"};
+const Names kContainerRefused = {"restartPolicy", "restartPolicyRules"};
 
 bool IsIn(const Names& names, const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
@@ -80,7 +37,7 @@ class Checker {
   explicit Checker(const Given& given) : given_(given) {}
 
   FieldFindings Run(const Json& job) {
-    Known(job, "", kJob, {});
+    Known(job, "", kJob);
     const Json* spec = api::ObjectMember(job, "spec");
     if (spec == nullptr) return std::move(found_);
     KnownTo(api::SpecSchema(), *spec, "spec");
@@ -95,17 +52,27 @@ class Checker {
  private:
   void Refuse(FieldError error) { found_.errors.push_back(std::move(error)); }
 
-  // `short_path` is that of notices; empty where nothing may be without effect.
-  void Known(const Json& object, const std::string& path, const Names& known,
-             const Names& without_effect, const std::string& short_path = "") {
+  void Known(const Json& object, const std::string& path, const Names& known) {
     if (!object.is_object()) return;
     for (const auto& [key, value] : object.items()) {
       if (IsIn(known, key)) continue;
-      if (IsIn(without_effect, key)) {
+      Refuse({path.empty() ? key : absl::StrCat(path, ".", key), "unknown field"});
+    }
+  }
+
+  // Likewise of an object of a pod. What a cluster knows beyond `known` has no effect here, and is
+  // named in a notice by its `short_path`; what is `refused` would change what is computed.
+  void KnownToPods(absl::string_view type, const Json& object, const std::string& path,
+                   const Names& known, const std::string& short_path, const Names& refused = {}) {
+    if (!object.is_object()) return;
+    for (const auto& [key, value] : object.items()) {
+      if (IsIn(known, key)) continue;
+      if (api::HasPodField(type, key) && !IsIn(refused, key)) {
         without_effect_.insert(absl::StrCat(short_path, ".", key));
         continue;
       }
-      Refuse({path.empty() ? key : absl::StrCat(path, ".", key), "unknown field"});
+      Refuse({absl::StrCat(path, ".", key),
+              api::HasPodField(type, key) ? "is not supported by a local run" : "unknown field"});
     }
   }
 
@@ -151,11 +118,11 @@ class Checker {
     const std::string path = absl::StrCat("spec.tfReplicaSpecs[", type, "]");
     const Json* pod_template = api::ObjectMember(replica, "template");
     if (pod_template == nullptr) return;
-    Known(*pod_template, path + ".template", kTemplate, {});
+    Known(*pod_template, path + ".template", kTemplate);
     const Json* pod = api::ObjectMember(*pod_template, "spec");
     if (pod == nullptr) return;
     const std::string pod_path = path + ".template.spec";
-    Known(*pod, pod_path, kPod, kPodWithoutEffect, "template.spec");
+    KnownToPods("Pod", *pod, pod_path, kPod, "template.spec", kPodRefused);
     const Json& volumes = api::ArrayMember(*pod, "volumes");
     for (size_t i = 0; i < volumes.size(); ++i) {
       const Status folder = FolderFor(volumes[i], given_.volumes);
@@ -180,7 +147,7 @@ class Checker {
                             "put it among containers"));
     }
     if (list == "initContainers") others.erase("restartPolicy");
-    Known(others, path, kContainer, kContainerWithoutEffect, short_path);
+    KnownToPods("Container", others, path, kContainer, short_path, kContainerRefused);
     Mounts(container, path);
     Variables(container, path);
   }
@@ -189,7 +156,7 @@ class Checker {
     const Json& mounts = api::ArrayMember(container, "volumeMounts");
     for (size_t i = 0; i < mounts.size(); ++i) {
       const std::string mount_path = absl::StrCat(path, ".volumeMounts[", i, "]");
-      Known(mounts[i], mount_path, kMount, kMountWithoutEffect, "volumeMounts");
+      KnownToPods("VolumeMount", mounts[i], mount_path, kMount, "volumeMounts", kMountRefused);
       const std::string at = api::StringMember(mounts[i], "mountPath");
       if (at.empty() || at[0] != '/' || at == "/") {
         Refuse(api::Invalid(mount_path + ".mountPath", api::Dump(at),

@@ -64,7 +64,15 @@ bool ParseFlags(int argc, char** argv, Flags* flags, int* exit_code) {
   app.add_option("--color", flags->colour, "auto, always or never")
       ->capture_default_str()
       ->check(CLI::IsMember({"auto", "always", "never"}));
-  app.add_flag("--plain", flags->plain, "no status line, also on a terminal");
+  auto* plain =
+      app.add_flag("--plain", flags->plain, "lines of replicas and no table, also on a terminal");
+  auto* verbose = app.add_flag("-v,--verbose", flags->verbose,
+                               "lines of replicas above the table; without a terminal they are "
+                               "shown anyway");
+  app.add_flag("-q,--quiet", flags->quiet,
+               "no lines of replicas, also without a terminal: they are in the run's logs")
+      ->excludes(verbose)
+      ->excludes(plain);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -21,6 +21,8 @@ struct Flags {
   double restart_delay = 10;  // seconds
   std::string colour = "auto";
   bool plain = false;
+  bool verbose = false;
+  bool quiet = false;
 };
 
 // True when the job is to be run; else `*exit_code` is 0 (help was printed) or 2 (wrong use, said

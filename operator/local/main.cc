@@ -14,6 +14,7 @@
 #include "operator/local/flags.h"
 #include "operator/local/job_file.h"
 #include "operator/local/runner.h"
+#include "operator/local/table.h"
 #include "runtime/base/random_id.h"
 #include "runtime/base/small_file.h"
 
@@ -79,6 +80,7 @@ ConsoleOptions ConsoleFor(const Flags& flags, const std::string& folder, const a
   options.colour = flags.colour == "always" ||
                    (flags.colour == "auto" && terminal && (no_colour == nullptr || !*no_colour));
   options.live = terminal && !flags.plain;
+  options.show_lines = flags.verbose || (!options.live && !flags.quiet);
   options.log_folder = folder + "/logs";
   return options;
 }
@@ -118,6 +120,7 @@ int Run(const Flags& flags) {
   console.Note(absl::StrCat("logs are in ", *folder, "/logs"));
   Runner runner(file->job, *std::move(addresses), std::move(options), &console);
   const StatusOr<int> code = runner.Run();
+  for (const std::string& line : SummaryOf(runner.View(), *folder + "/logs")) console.Note(line);
   console.Flush();
   return code.ok() ? *code : Fail(code.status());
 }

@@ -1,5 +1,6 @@
 #include "operator/local/progress.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/ascii.h"
@@ -39,6 +40,11 @@ void Progress::OnLine(absl::string_view line, Time now) {
   if (const auto text = NumberAfter(lower, "loss"); text && absl::SimpleAtod(*text, &loss)) {
     loss_ = loss;
   }
+  double accuracy;
+  if (const auto text = NumberAfter(lower, "accuracy");
+      text && absl::SimpleAtod(*text, &accuracy) && std::isfinite(accuracy)) {
+    Keep(accuracy);
+  }
   const auto text = NumberAfter(lower, "step");
   int64_t step;
   if (!text || !absl::SimpleAtoi(text->substr(0, text->find('.')), &step)) return;
@@ -49,9 +55,20 @@ void Progress::OnLine(absl::string_view line, Time now) {
     return;
   }
   const double seconds = std::chrono::duration<double>(now - rate_since_->first).count();
-  if (seconds < 1) return;
+  if (seconds < 0.2) return;  // too short to tell
   rate_ = static_cast<double>(step - rate_since_->second) / seconds;
   rate_since_ = {now, step};
+}
+
+void Progress::Keep(double accuracy) {
+  constexpr size_t kMaxValues = 1000;
+  accuracy_.push_back(accuracy);
+  if (accuracy_.size() <= kMaxValues) return;
+  size_t kept = 0;
+  for (size_t i = 0; i < accuracy_.size(); ++i) {
+    if (i % 2 == 0 || i > kMaxValues / 2) accuracy_[kept++] = accuracy_[i];
+  }
+  accuracy_.resize(kept);
 }
 
 void Progress::Refresh() {

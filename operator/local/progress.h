@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 
@@ -19,7 +20,7 @@ class Progress {
 
   explicit Progress(std::string file) : file_(std::move(file)) {}
 
-  // Looks for "step 12", "step=12", "global_step: 12", "loss = 0.5" and the like.
+  // Looks for "step 12", "step=12", "global_step: 12", "loss = 0.5", "accuracy=0.9" and the like.
   void OnLine(absl::string_view line, Time now);
   // Reads the file again.
   void Refresh();
@@ -29,13 +30,18 @@ class Progress {
   std::optional<int64_t> step() const { return step_; }
   std::optional<double> loss() const { return loss_; }
   std::optional<double> steps_per_second() const { return rate_; }
+  // All that was said, oldest first; of more than a thousand, every other one of the older half.
+  const std::vector<double>& accuracy() const { return accuracy_; }
 
  private:
+  void Keep(double accuracy);
+
   const std::string file_;
   std::string from_file_;
   std::optional<int64_t> step_;
   std::optional<double> loss_;
   std::optional<double> rate_;
+  std::vector<double> accuracy_;
   std::optional<std::pair<Time, int64_t>> rate_since_;
 };
 

@@ -33,6 +33,17 @@ TEST(Progress, IsNotMistaken) {
   EXPECT_EQ(After("lossless 4").loss(), std::nullopt);
 }
 
+TEST(Progress, KeepsEveryAccuracyThatWasSaid) {
+  Progress progress("/nonexistent");
+  progress.OnLine("Evaluated step=200 metrics=\"accuracy=0.5 loss=1.5\"", At(0));
+  progress.OnLine("validation accuracy: 0.75", At(1));
+  progress.OnLine("inaccuracy 7", At(1));
+  EXPECT_EQ(progress.accuracy(), (std::vector<double>{0.5, 0.75}));
+  for (int i = 0; i < 5000; ++i) progress.OnLine("accuracy 0.875", At(2));
+  EXPECT_LE(progress.accuracy().size(), 1000u);
+  EXPECT_EQ(progress.accuracy().front(), 0.5);
+}
+
 TEST(Progress, HasARateFromTheTimesOfSteps) {
   Progress progress("/nonexistent");
   progress.OnLine("step 100", At(0));

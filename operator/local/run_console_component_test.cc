@@ -21,19 +21,38 @@ constexpr char kLearns[] =
     "echo step 10 loss 0.5; sleep 1.1; echo step 40 loss 0.25\n"
     "while [ ! -e $OUT/end ]; do sleep 0.05; done";
 
-TEST_F(LocalRun, ShowsAStatusLineOnATerminal) {
+TEST_F(LocalRun, ShowsATableOfItsReplicasOnATerminal) {
   WriteJob({{"PS", 1, "sleep 60"}, {"Worker", 1, kLearns}});
   StartOnTerminal();
-  // Drawn again below each line, in reverse, and taken away before the next.
-  constexpr char kStatus[] =
-      "\x1b\\[7m j  Running  ps 1/1  worker 1/1  step 40  loss 0\\.25  [0-9.]+ steps/s  0:0[0-9] "
-      "\x1b\\[0m";
-  EXPECT_TRUE(Eventually([&] { return ::testing::Matches(ContainsRegex(kStatus))(Screen()); }))
-      << Screen();
+  const auto shows = [&](const char* regex) {
+    return Eventually([&] { return ::testing::Matches(ContainsRegex(regex))(Screen()); });
+  };
+  EXPECT_TRUE(shows("\x1b\\[7mj  Running  0:0[0-9]\x1b\\[0m")) << Screen();
+  EXPECT_TRUE(shows("worker-0  Running +40 +[0-9.]+ +0\\.25")) << Screen();
+  EXPECT_TRUE(shows("ps-0      Running")) << Screen();
   Touch("end");
   EXPECT_EQ(Finish(), 0);
-  EXPECT_THAT(Screen(), HasSubstr("\r\x1b[K"));
-  EXPECT_GT(Screen().rfind("\r\x1b[K"), Screen().rfind("\x1b[7m")) << "it is gone at the end";
+  EXPECT_THAT(Screen(), HasSubstr("\x1b[A\x1b[K"));
+  EXPECT_GT(Screen().rfind("\x1b[A\x1b[K"), Screen().rfind("\x1b[7m")) << "it is gone at the end";
+  EXPECT_THAT(Screen(), Not(HasSubstr("| step 40"))) << "lines are in the logs";
+  EXPECT_THAT(Log("worker-0"), HasSubstr("step 40"));
+}
+
+TEST_F(LocalRun, ShowsLinesAboveTheTableWhenAsked) {
+  WriteJob({{"Worker", 1, "echo hello"}});
+  StartOnTerminal({"-v"});
+  EXPECT_EQ(Finish(), 0);
+  EXPECT_THAT(Screen(), HasSubstr("|\x1b[0m hello"));
+}
+
+TEST_F(LocalRun, EndsWithASummary) {
+  WriteJob({{"PS", 1, "sleep 60"}, {"Worker", 1, "echo accuracy 0.5; echo accuracy 0.75; exit 3"}});
+  EXPECT_EQ(Run({"--quiet"}), 1);
+  EXPECT_EQ(Out(), "");
+  EXPECT_THAT(Err(), AllOf(ContainsRegex("j: Failed after 0:0[0-9]"),
+                           ContainsRegex("worker-0  Failed .* exit code 3"),
+                           HasSubstr("accuracy  0.75  ▁█"),
+                           ContainsRegex("logs      .*/logs/worker-0.log, and 1 more")));
 }
 
 TEST_F(LocalRun, ColoursReplicasOnATerminalEachInItsOwn) {

@@ -11,6 +11,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "operator/api/conditions.h"
 #include "operator/api/objects/labels.h"
 
@@ -20,8 +21,16 @@ namespace {
 using nlohmann::json;
 using plan::ActionKind;
 
-// Progress files are looked at, and the status line is drawn, this often.
+// Progress files are looked at, and the status is drawn, at least this often.
 constexpr auto kTick = std::chrono::seconds(1);
+
+// Often enough to look alive, seldom enough to cost nothing.
+constexpr auto kDrawing = std::chrono::milliseconds(100);
+
+// In which replicas are shown: whoever leads first.
+constexpr api::ReplicaType kOrder[] = {api::ReplicaType::kChief, api::ReplicaType::kMaster,
+                                       api::ReplicaType::kWorker, api::ReplicaType::kPs,
+                                       api::ReplicaType::kEvaluator};
 
 // Between the starts of a replica and of its replacement: making a pod takes a cluster a while too,
 // and a program that ends at once must not keep this machine busy.
@@ -104,6 +113,7 @@ void Runner::Carry(const plan::Action& action) {
       return;
     // Nothing is adopted here, there are no gangs, and the job ends with this program.
     case ActionKind::kAdoptService:
+    case ActionKind::kAdoptPod:
     case ActionKind::kCreatePodGroup:
     case ActionKind::kUpdatePodGroup:
     case ActionKind::kDeletePodGroup:
@@ -136,6 +146,7 @@ void Runner::Reconcile() {
 
 void Runner::TakeTurns() {
   for (auto& [name, pod] : pods_) pod->Turn(Now());
+  Notice();  // also of the last words of those that go
   for (auto it = pods_.begin(); it != pods_.end();) {
     it = it->second->is_gone() ? pods_.erase(it) : std::next(it);
   }
@@ -176,34 +187,62 @@ void Runner::Wait(int signals) {
   }
 }
 
-const LocalPod* Runner::Chief() const {
-  for (const api::ReplicaType type : {api::ReplicaType::kChief, api::ReplicaType::kMaster,
-                                      api::ReplicaType::kWorker, api::ReplicaType::kPs}) {
-    const auto pod = pods_.find(api::ReplicaName(job_->name, {type, 0}));
-    if (pod != pods_.end()) return pod->second.get();
+void Runner::Notice() {
+  // Whose accuracy is shown: the evaluator's, else that of whoever speaks of one.
+  const std::vector<double>* said = nullptr;
+  for (const auto& [name, pod] : pods_) {
+    const StatusOr<api::Pod> seen = pod->Observe();
+    if (!seen.ok() || !seen->meta.replica) continue;
+    const api::ReplicaId id = *seen->meta.replica;
+    ReplicaRow& row = rows_[id];
+    const Progress& progress = pod->progress();
+    // A pod that is told to end because the job is over has not failed by that.
+    if (!seen->meta.is_terminating()) {
+      row.state = std::string(api::PodPhaseName(seen->phase));
+      row.exit_code = seen->exit_code;
+    }
+    row.restarts = seen->restart_count + seen->attempt + seen->job_attempt;
+    if (progress.step()) row.step = progress.step();
+    if (progress.loss()) row.loss = progress.loss();
+    row.steps_per_second = progress.steps_per_second();
+    if (progress.accuracy().empty()) continue;
+    if (said == nullptr || id.type == api::ReplicaType::kEvaluator) said = &progress.accuracy();
   }
-  return nullptr;
+  if (said != nullptr && *said != accuracy_) accuracy_ = *said;
+}
+
+JobView Runner::View() const {
+  JobView view;
+  view.name = job_->name;
+  const auto& conditions = job_->status.conditions;
+  view.state = conditions.empty() ? "Starting" : conditions.back().type;
+  if (stopped_by_ != 0 && !job_->is_finished()) view.state = "Stopped";
+  if (const api::Condition* failed = job_->status.Find(api::kFailed); failed && failed->is_true)
+    view.reason = failed->message;
+  const bool is_over = job_->is_finished() || stopped_by_ != 0;
+  view.elapsed = Elapsed(Now() - begin_);
+  view.restarts = job_->status.restarts;
+  for (const api::ReplicaType type : kOrder) {
+    const api::ReplicaSpec* spec = job_->spec.Find(type);
+    for (int index = 0; spec != nullptr && index < spec->replicas; ++index) {
+      const auto row = rows_.find({type, index});
+      view.replicas.push_back(row == rows_.end() ? ReplicaRow() : row->second);
+      ReplicaRow& shown = view.replicas.back();
+      shown.name = absl::StrCat(api::LowerName(type), "-", index);
+      if (shown.state.empty()) shown.state = "Waiting";
+      const bool ran = shown.state == "Running" || shown.state == "Pending";
+      if (is_over && ran && pods_.count(api::ReplicaName(job_->name, {type, index})) == 0)
+        shown.state = "Ended";
+    }
+  }
+  view.accuracy = accuracy_;
+  return view;
 }
 
 std::string Runner::StatusText() const {
-  const auto& conditions = job_->status.conditions;
-  std::string text =
-      absl::StrCat(" ", job_->name, "  ", conditions.empty() ? "Starting" : conditions.back().type);
-  for (const auto& [type, replica] : job_->status.replica_statuses) {
-    const api::ReplicaSpec* spec = job_->spec.Find(type);
-    absl::StrAppend(&text, "  ", api::LowerName(type), " ", replica.active, "/",
-                    spec == nullptr ? 0 : spec->replicas);
-    if (replica.succeeded > 0) absl::StrAppend(&text, " (", replica.succeeded, " done)");
-  }
-  if (const LocalPod* chief = Chief()) {
-    const Progress& progress = chief->progress();
-    if (progress.step()) absl::StrAppend(&text, "  step ", *progress.step());
-    if (progress.loss()) absl::StrAppend(&text, absl::StrFormat("  loss %.4g", *progress.loss()));
-    if (progress.steps_per_second())
-      absl::StrAppend(&text, absl::StrFormat("  %.3g steps/s", *progress.steps_per_second()));
-  }
-  if (job_->status.restarts > 0) absl::StrAppend(&text, "  restarts ", job_->status.restarts);
-  return absl::StrCat(text, "  ", Elapsed(Now() - begin_), " ");
+  constexpr size_t kOtherLines = 3;  // title, heading, accuracy
+  const size_t room = console_->MaxStatusLines();
+  return absl::StrJoin(TableOf(View(), room > kOtherLines ? room - kOtherLines : 1), "\n");
 }
 
 StatusOr<int> Runner::Run() {
@@ -214,7 +253,7 @@ StatusOr<int> Runner::Run() {
   const int signals = signalfd(-1, &wanted, SFD_NONBLOCK | SFD_CLOEXEC);
   if (signals < 0) return Internal("signalfd: ", strerror(errno));
   bool ending = false;
-  Time next_look_at_progress = Now();
+  Time next_look_at_progress = Now(), next_drawing = Now();
   while (true) {
     TakeTurns();
     if (Now() >= next_look_at_progress) {
@@ -228,7 +267,10 @@ StatusOr<int> Runner::Run() {
     }
     TakeTurns();
     if (ending && pods_.empty()) break;
-    console_->SetStatus(StatusText());
+    if (Now() >= next_drawing) {
+      console_->SetStatus(StatusText());
+      next_drawing = Now() + kDrawing;
+    }
     console_->Flush();
     Wait(signals);
   }

@@ -11,6 +11,7 @@
 #include "operator/local/console.h"
 #include "operator/local/job_file.h"
 #include "operator/local/local_pod.h"
+#include "operator/local/table.h"
 #include "operator/plan/pipeline.h"
 
 namespace tensorfleet::local {
@@ -26,6 +27,9 @@ class Runner {
   // for one that has failed, 128 plus the signal for one that was stopped.
   StatusOr<int> Run();
 
+  // How it stands, or stood at the end.
+  JobView View() const;
+
  private:
   using Time = LocalPod::Time;
 
@@ -40,8 +44,9 @@ class Runner {
   void EndAll(bool force);
   // Waits for a signal, output or the next appointment.
   void Wait(int signals);
+  // Takes notice of how each replica is, for when its pod is gone.
+  void Notice();
   std::string StatusText() const;
-  const LocalPod* Chief() const;
 
   const Addresses addresses_;
   const LocalPodOptions options_;
@@ -52,6 +57,8 @@ class Runner {
   std::map<std::string, std::unique_ptr<LocalPod>> pods_;
   std::map<std::string, std::shared_ptr<const api::Service>> services_;
   std::map<std::string, Time> starts_;  // of each replica's latest pod
+  std::map<api::ReplicaId, ReplicaRow> rows_;
+  std::vector<double> accuracy_;
   std::optional<absl::Time> look_again_;
   int next_uid_ = 1;
   int stopped_by_ = 0;  // the signal

@@ -16,7 +16,7 @@ struct AdmissionAnswer {
   std::string body;  // an AdmissionReview, or plain text
 };
 
-// `review` is untrusted.
-AdmissionAnswer AnswerAdmission(absl::string_view review);
+// `review` is untrusted; `cluster_domain` is what follows "svc" in TF_CONFIG.
+AdmissionAnswer AnswerAdmission(absl::string_view review, absl::string_view cluster_domain = "");
 
 }  // namespace tensorfleet::operator_main

@@ -5,8 +5,10 @@
 #include <sstream>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "operator/http/tls.h"
 #include "operator/k8s/rate_limiter.h"
+#include "operator/main/admission.h"
 #include "runtime/base/log.h"
 
 namespace tensorfleet::operator_main {
@@ -36,6 +38,25 @@ std::string Decoded(const json& data, const char* key) {
       !absl::Base64Unescape(it->get<std::string>(), &decoded))
     return "";
   return decoded;
+}
+
+// Whether an entry of a ValidatingWebhookConfiguration is ours. Others may stand in the same
+// configuration, with an authority of their own: a training-operator's for its other kinds.
+bool CallsUs(const json& webhook, const CertificateKeeperOptions& options) {
+  if (!webhook.is_object() || !webhook.contains("clientConfig")) return false;
+  const json& config = webhook["clientConfig"];
+  if (!config.is_object()) return false;
+  const auto text = [](const json& object, const char* key) -> std::string {
+    const auto it = object.find(key);
+    return it != object.end() && it->is_string() ? it->get<std::string>() : "";
+  };
+  // By URL from outside the cluster: the path says whose it is.
+  if (const std::string url = text(config, "url"); !url.empty())
+    return absl::EndsWith(url, kAdmissionPath);
+  const auto service = config.find("service");
+  return service != config.end() && service->is_object() &&
+         text(*service, "name") == options.service && text(*service, "namespace") == options.ns &&
+         text(*service, "path") == kAdmissionPath;
 }
 
 }  // namespace
@@ -104,7 +125,7 @@ StatusOr<CertificateSet> CertificateKeeper::ReadSecret(std::string* version) {
   if (!secret.is_object()) return DataLoss("secret ", options_.secret_name, " cannot be read");
   *version = VersionOf(secret);
   const json data = secret.value("data", json::object());
-  if (!data.is_object()) return set;  // the empty Secret that training-operator's manifests make
+  if (!data.is_object()) return set;  // the empty Secret that manifests make
   set.ca_certificate = Decoded(data, "ca.crt");
   set.ca_key = Decoded(data, "ca.key");
   set.server_certificate = Decoded(data, "tls.crt");
@@ -169,13 +190,19 @@ Status CertificateKeeper::PublishAuthority(const std::string& ca_pem) {
     json config = json::parse(*text, nullptr, false);
     if (!config.is_object() || !config.contains("webhooks") || !config["webhooks"].is_array())
       return OkStatus();
-    bool changed = false;
+    bool changed = false, found = false;
     for (json& webhook : config["webhooks"]) {
-      if (!webhook.is_object() || !webhook["clientConfig"].is_object()) continue;
+      if (!CallsUs(webhook, options_)) continue;
+      found = true;
       json& held = webhook["clientConfig"]["caBundle"];
       if (held == bundle) continue;
       held = bundle;
       changed = true;
+    }
+    if (!found) {
+      return FailedPrecondition("no entry of ValidatingWebhookConfiguration ", options_.config_name,
+                                " calls service ", options_.ns, "/", options_.service, " at ",
+                                kAdmissionPath, ": nobody gets our authority");
     }
     if (!changed) return OkStatus();
     const json patch = {{"metadata", {{"resourceVersion", VersionOf(config)}}},

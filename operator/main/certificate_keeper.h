@@ -20,7 +20,8 @@ struct CertificateKeeperOptions {
   std::string folder;  // with tls.crt and tls.key; empty: the Secret
   std::string ns;      // of the Secret
   std::string secret_name;
-  std::string config_name;  // ValidatingWebhookConfiguration that gets our authority
+  std::string config_name;  // ValidatingWebhookConfiguration whose entry of ours gets our authority
+  std::string service;      // in `ns`, in front of the webhook: what its entry calls
   std::vector<std::string> names;
   std::chrono::seconds check_every{300};
 };
@@ -49,7 +50,7 @@ class CertificateKeeper {
   // The Secret's certificates; sets `*version`, empty when there is no Secret.
   StatusOr<CertificateSet> ReadSecret(std::string* version);
   Status WriteSecret(const CertificateSet& set, const std::string& version);
-  // Puts the authority into the webhook configuration where it is another.
+  // Puts the authority into our entry of the webhook configuration where it is another.
   Status PublishAuthority(const std::string& ca_pem);
   Status Use(const std::string& certificate_pem, const std::string& key_pem);
 

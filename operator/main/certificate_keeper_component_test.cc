@@ -13,6 +13,7 @@ namespace {
 
 using tensorfleet::testing::Fault;
 using tensorfleet::testing::Json;
+using ::testing::HasSubstr;
 
 class KeeperTest : public tensorfleet::testing::ApiFixture {
  protected:
@@ -21,6 +22,7 @@ class KeeperTest : public tensorfleet::testing::ApiFixture {
     options.ns = ns();
     options.secret_name = "webhook-cert";
     options.config_name = "validator-" + ns();
+    options.service = "tensorfleet-operator";
     options.names = {"127.0.0.1"};
     return options;
   }
@@ -32,19 +34,33 @@ class KeeperTest : public tensorfleet::testing::ApiFixture {
     return k8s::CollectionPath("admissionregistration.k8s.io/v1", "",
                                "validatingwebhookconfigurations");
   }
-  void MakeConfig() {
-    MustCreate(
-        Configs(),
-        {{"apiVersion", "admissionregistration.k8s.io/v1"},
-         {"kind", "ValidatingWebhookConfiguration"},
-         {"metadata", {{"name", Options().config_name}}},
-         {"webhooks", Json::array({{{"name", "validator.tfjob.training-operator.kubeflow.org"},
-                                    {"sideEffects", "None"},
-                                    {"failurePolicy", "Ignore"},
-                                    {"admissionReviewVersions", Json::array({"v1"})},
-                                    {"rules", Json::array()},
-                                    {"clientConfig", {{"url", "https://127.0.0.1:1/x"}}}}})}});
+  static Json Entry(const std::string& name, const Json& client_config) {
+    return {{"name", name},
+            {"sideEffects", "None"},
+            {"failurePolicy", "Ignore"},
+            {"admissionReviewVersions", Json::array({"v1"})},
+            {"rules", Json::array()},
+            {"clientConfig", client_config}};
   }
+  Json Service(const std::string& name, const std::string& path) {
+    return {{"service", {{"name", name}, {"namespace", ns()}, {"path", path}}}};
+  }
+  static Json Url(const std::string& path) {
+    Json config;
+    config["url"] = "https://127.0.0.1:1" + path;
+    return config;
+  }
+  void MakeConfig(const std::vector<Json>& entries) {
+    MustCreate(Configs(), {{"apiVersion", "admissionregistration.k8s.io/v1"},
+                           {"kind", "ValidatingWebhookConfiguration"},
+                           {"metadata", {{"name", Options().config_name}}},
+                           {"webhooks", entries}});
+  }
+  void MakeConfig() {
+    MakeConfig({Entry("validator.tfjob.tensorfleet.dev",
+                      Service("tensorfleet-operator", kAdmissionPath))});
+  }
+  Json Config() { return Json::parse(*client().Get(Configs() + "/" + Options().config_name)); }
   void TearDown() override { (void)client().Delete(Configs() + "/" + Options().config_name); }
 };
 
@@ -54,8 +70,32 @@ TEST_F(KeeperTest, MakesTheSecretAndPublishesItsAuthority) {
   ASSERT_TRUE(keeper.Refresh().ok());
   EXPECT_TRUE(keeper.is_ready());
   const Json secret = Secret();
-  const Json config = Json::parse(*client().Get(Configs() + "/" + Options().config_name));
-  EXPECT_EQ(config["webhooks"][0]["clientConfig"]["caBundle"], secret["data"]["ca.crt"]);
+  EXPECT_EQ(Config()["webhooks"][0]["clientConfig"]["caBundle"], secret["data"]["ca.crt"]);
+}
+
+// A training-operator that stays for its other kinds has its entries in the same configuration, or
+// answers at the same Service, with an authority of its own.
+TEST_F(KeeperTest, LeavesEntriesOfOthersAlone) {
+  MakeConfig({Entry("a.webhook.example", Service("training-operator", kAdmissionPath)),
+              Entry("b.webhook.example", Service("tensorfleet-operator", "/validate-pytorchjob")),
+              Entry("c.webhook.example", Url("/x")),
+              Entry("d.webhook.example", Url(kAdmissionPath)),
+              Entry("e.webhook.example", Service("tensorfleet-operator", kAdmissionPath))});
+  CertificateKeeper keeper(&client(), Clock::Real(), Options());
+  ASSERT_TRUE(keeper.Refresh().ok());
+  std::string ours;
+  const Json config = Config();
+  for (const Json& entry : config["webhooks"]) {
+    if (entry["clientConfig"].contains("caBundle")) ours += entry["name"].get<std::string>() + " ";
+  }
+  EXPECT_EQ(ours, "d.webhook.example e.webhook.example ");
+}
+
+TEST_F(KeeperTest, SaysThatAConfigurationHasNoEntryOfOurs) {
+  MakeConfig({Entry("a.webhook.example", Service("training-operator", kAdmissionPath))});
+  CertificateKeeper keeper(&client(), Clock::Real(), Options());
+  EXPECT_THAT(keeper.Refresh().message(), HasSubstr("/tensorfleet-operator"));
+  EXPECT_TRUE(keeper.is_ready()) << "whoever trusts us by other means is answered";
 }
 
 TEST_F(KeeperTest, FillsTheEmptySecretOfTrainingOperatorsManifests) {

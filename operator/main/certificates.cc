@@ -86,7 +86,7 @@ StatusOr<Certificate> Begin(EVP_PKEY* key, const std::string& common_name, absl:
   ASN1_TIME_set(X509_getm_notAfter(certificate.get()), absl::ToTimeT(now + life));
   X509_set_pubkey(certificate.get(), key);
   X509_NAME* subject = X509_get_subject_name(certificate.get());
-  AddName(subject, "O", "training-operator");
+  AddName(subject, "O", "tensorfleet");
   AddName(subject, "CN", common_name.substr(0, 64));
   return certificate;
 }
@@ -125,7 +125,7 @@ StatusOr<CertificateSet> MakeCertificates(const std::vector<std::string>& names,
   const Key key(EVP_EC_gen("P-256"));
   if (key == nullptr) return Internal("cannot make a key");
   TFLEET_ASSIGN_OR_RETURN(const Certificate certificate,
-                          Begin(key.get(), "training-operator-ca", now, kAuthorityLife));
+                          Begin(key.get(), "tensorfleet-operator-ca", now, kAuthorityLife));
   X509* made = certificate.get();
   X509_set_issuer_name(made, X509_get_subject_name(made));
   if (!AddExtension(made, made, NID_basic_constraints, "critical,CA:TRUE") ||

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "operator/api/fields/pod_fields.h"
 #include "operator/api/validate.h"
 #include "operator/api/values/yaml.h"
 #include "operator/plan/pipeline.h"
@@ -25,7 +26,9 @@ StatusOr<std::string> DryRunOne(json object, const plan::Options& options, absl:
   object.erase("status");
   TFLEET_ASSIGN_OR_RETURN(api::TFJob job, api::TFJobFromJson(object));
   const std::string title = absl::StrCat(job.namespace_, "/", job.name);
-  const auto errors = api::Validate(job);
+  auto errors = api::Validate(job, options.cluster_domain);
+  const api::UnknownFields unknown = api::FindUnknownFields(object);
+  errors.insert(errors.end(), unknown.mistakes.begin(), unknown.mistakes.end());
   if (!errors.empty()) {
     return absl::StrCat("# TFJob ", title, " would be refused: ", api::JoinErrors(errors), "\n");
   }
@@ -35,6 +38,9 @@ StatusOr<std::string> DryRunOne(json object, const plan::Options& options, absl:
   seen.now = now;
   const plan::Plan todo = plan::Reconcile(seen, options);
   std::string text = absl::StrCat("# TFJob ", title, ": ", todo.actions.size(), " actions\n");
+  for (const api::FieldError& doubtful : unknown.doubtful) {
+    absl::StrAppend(&text, "# warning: ", doubtful.ToString(), "\n");
+  }
   for (const plan::Action& action : todo.actions) {
     absl::StrAppend(&text, "---\n# ", plan::ActionKindName(action.kind), " ", action.name, "\n");
     const json body = json::parse(action.body, nullptr, false);

@@ -6,6 +6,9 @@
 namespace tensorfleet::operator_main {
 namespace {
 
+// A request has 30 s, and is tried ten times at most when the server asks for that.
+constexpr auto kLongestStandstill = std::chrono::minutes(10);
+
 std::string PathOf(const http::ServerRequest& request) {
   return request.head.target.substr(0, request.head.target.find('?'));
 }
@@ -39,11 +42,17 @@ http::Server::Handler MetricsHandler(Metrics* metrics) {
   };
 }
 
-http::Server::Handler HealthHandler(std::function<bool()> is_ready) {
-  return [is_ready = std::move(is_ready)](const http::ServerRequest& request,
-                                          http::ResponseWriter& writer) {
+http::Server::Handler HealthHandler(std::function<bool()> is_ready,
+                                    std::function<std::chrono::nanoseconds()> standing_still) {
+  return [is_ready = std::move(is_ready), standing_still = std::move(standing_still)](
+             const http::ServerRequest& request, http::ResponseWriter& writer) {
     const std::string path = PathOf(request);
-    if (path == "/healthz" || (path == "/readyz" && is_ready())) {
+    const auto still = std::chrono::duration_cast<std::chrono::seconds>(standing_still());
+    if (path == "/healthz" && still > kLongestStandstill) {
+      (void)writer.Send(503, "text/plain",
+                        absl::StrCat("the control loop has stood still for ", still.count(),
+                                     " s though there is work\n"));
+    } else if (path == "/healthz" || (path == "/readyz" && is_ready())) {
       (void)writer.Send(200, "text/plain", "ok");
     } else if (path == "/readyz") {
       (void)writer.Send(503, "text/plain",
@@ -54,8 +63,9 @@ http::Server::Handler HealthHandler(std::function<bool()> is_ready) {
   };
 }
 
-http::Server::Handler WebhookHandler(Metrics* metrics) {
-  return [metrics](const http::ServerRequest& request, http::ResponseWriter& writer) {
+http::Server::Handler WebhookHandler(Metrics* metrics, std::string cluster_domain) {
+  return [metrics, cluster_domain = std::move(cluster_domain)](const http::ServerRequest& request,
+                                                               http::ResponseWriter& writer) {
     const auto begin = std::chrono::steady_clock::now();
     if (PathOf(request) != kAdmissionPath) {
       (void)writer.Send(404, "text/plain", absl::StrCat("see ", kAdmissionPath, "\n"));
@@ -66,7 +76,7 @@ http::Server::Handler WebhookHandler(Metrics* metrics) {
       return;
     }
     metrics->OnAdmissionBegins();
-    const AdmissionAnswer answer = AnswerAdmission(request.body);
+    const AdmissionAnswer answer = AnswerAdmission(request.body, cluster_domain);
     (void)writer.Send(answer.http_code, answer.http_code == 200 ? "application/json" : "text/plain",
                       answer.body);
     metrics->OnAdmission(answer.http_code, answer.allowed,

@@ -1,6 +1,7 @@
 // The HTTP endpoints of the operator: metrics, probes and the webhook.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -17,9 +18,11 @@ StatusOr<std::unique_ptr<http::Server>> ServeAt(const std::string& address,
 
 // /metrics. `metrics` must outlive the handler, here and below.
 http::Server::Handler MetricsHandler(Metrics* metrics);
-// /healthz, and /readyz as `is_ready` says.
-http::Server::Handler HealthHandler(std::function<bool()> is_ready);
+// /readyz as `is_ready` says; /healthz fails once `standing_still`, for how long the control loop
+// has had work and done none of it, is longer than any of its requests may take.
+http::Server::Handler HealthHandler(std::function<bool()> is_ready,
+                                    std::function<std::chrono::nanoseconds()> standing_still);
 // The admission path.
-http::Server::Handler WebhookHandler(Metrics* metrics);
+http::Server::Handler WebhookHandler(Metrics* metrics, std::string cluster_domain = "");
 
 }  // namespace tensorfleet::operator_main

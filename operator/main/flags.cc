@@ -133,10 +133,13 @@ const std::vector<Flag>& Table() {
       Bool("leader-elect", "false",
            "work only while holding the Lease, so that several replicas may run",
            &Flags::leader_elect),
-      Text("leader-election-id", "1ca428e5.training-operator.kubeflow.org", "name of the Lease",
+      Text("leader-election-id", "tensorfleet-operator.tensorfleet.dev", "name of the Lease",
            &Flags::leader_election_id),
       Text("leader-election-namespace", "the operator's own", "namespace of the Lease",
            &Flags::leader_election_namespace),
+      Bool("beside-others", "false",
+           "reconcile without looking whether another controller reconciles the same TFJobs",
+           &Flags::beside_others),
       Time("leader-election-lease-duration", "15s",
            "after this long without renewal another may take over", &Flags::lease_duration),
       Time("leader-election-renew-deadline", "10s",
@@ -157,15 +160,15 @@ const std::vector<Flag>& Table() {
          return OkStatus();
        }},
       Int("webhook-server-port", "9443", "port of the webhook", &Flags::webhook_server_port, 0),
-      Text("webhook-service-name", "training-operator",
+      Text("webhook-service-name", "tensorfleet-operator",
            "Service in front of the webhook; its certificate is for "
            "that name",
            &Flags::webhook_service_name),
-      Text("webhook-secret-name", "training-operator-webhook-cert",
+      Text("webhook-secret-name", "tensorfleet-operator-webhook-cert",
            "Secret that keeps the webhook's certificates; "
            "made when absent",
            &Flags::webhook_secret_name),
-      Text("webhook-config-name", "validator.training-operator.kubeflow.org",
+      Text("webhook-config-name", "validator.tensorfleet-operator.tensorfleet.dev",
            "ValidatingWebhookConfiguration that gets the certificate authority",
            &Flags::webhook_config_name),
       Text("webhook-cert-dir", "",
@@ -298,7 +301,8 @@ std::string FlagsHelp() {
   text +=
       "\nEnvironment: KUBECONFIG, KUBEFLOW_NAMESPACE (default of --namespace), MY_POD_NAMESPACE "
       "(the\n"
-      "operator's own namespace, default kubeflow), CUSTOM_CLUSTER_DOMAIN (domain after svc in "
+      "operator's own namespace, default tensorfleet-system), CUSTOM_CLUSTER_DOMAIN (domain after "
+      "svc in "
       "TF_CONFIG).\n";
   return text;
 }

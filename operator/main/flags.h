@@ -26,8 +26,9 @@ struct Flags {
   std::vector<std::string> enable_scheme;
   // Leadership.
   bool leader_elect = false;
-  std::string leader_election_id = "1ca428e5.training-operator.kubeflow.org";
+  std::string leader_election_id = "tensorfleet-operator.tensorfleet.dev";
   std::string leader_election_namespace;
+  bool beside_others = false;
   std::chrono::milliseconds lease_duration{15'000};
   std::chrono::milliseconds renew_deadline{10'000};
   std::chrono::milliseconds retry_period{1'000};
@@ -37,9 +38,9 @@ struct Flags {
   // Webhook.
   std::string webhook = "auto";  // auto, true, false
   int webhook_server_port = 9443;
-  std::string webhook_service_name = "training-operator";
-  std::string webhook_secret_name = "training-operator-webhook-cert";
-  std::string webhook_config_name = "validator.training-operator.kubeflow.org";
+  std::string webhook_service_name = "tensorfleet-operator";
+  std::string webhook_secret_name = "tensorfleet-operator-webhook-cert";
+  std::string webhook_config_name = "validator.tensorfleet-operator.tensorfleet.dev";
   std::string webhook_cert_dir;
   std::vector<std::string> webhook_extra_names;
   // Logs.

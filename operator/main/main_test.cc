@@ -30,7 +30,7 @@ TEST(Flags, AreThoseOfTheReferenceWithItsDefaults) {
   ASSERT_TRUE(flags.ok()) << flags.status();
   EXPECT_EQ(flags->metrics_bind_address, ":8080");
   EXPECT_EQ(flags->health_probe_bind_address, ":8081");
-  EXPECT_EQ(flags->leader_election_id, "1ca428e5.training-operator.kubeflow.org");
+  EXPECT_EQ(flags->leader_election_id, "tensorfleet-operator.tensorfleet.dev");
   EXPECT_EQ(flags->webhook_server_port, 9443);
   EXPECT_FALSE(flags->leader_elect);
 }
@@ -120,6 +120,37 @@ TEST(Admission, HoldsUpdatesToWhatMayNotChange) {
   const json answer = Answer(Review("UPDATE", changed, Job()));
   EXPECT_EQ(answer["allowed"], false);
   EXPECT_THAT(answer["status"]["message"].get<std::string>(), HasSubstr("field is immutable"));
+}
+
+TEST(Admission, RefusesAMisspeltFieldOfAPodTemplateWithItsPath) {
+  json job = Job();
+  job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"][0]["imagePullpolicy"] =
+      "Always";
+  const json answer = Answer(Review("CREATE", job));
+  EXPECT_EQ(answer["allowed"], false);
+  EXPECT_EQ(
+      answer["status"]["message"],
+      "spec.tfReplicaSpecs[Worker].template.spec.containers[0].imagePullpolicy: unknown field; "
+      "did you mean \"imagePullPolicy\"?");
+  EXPECT_EQ(Answer(Review("UPDATE", job, job))["allowed"], true)
+      << "one that an older operator let in may be changed otherwise";
+}
+
+TEST(Admission, WarnsOfAFieldThatANewerKubernetesMayKnow) {
+  json job = Job();
+  job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["quantumEntanglement"] = true;
+  const json answer = Answer(Review("CREATE", job));
+  EXPECT_EQ(answer["allowed"], true);
+  EXPECT_THAT(answer["warnings"].dump(), HasSubstr("quantumEntanglement: unknown field"));
+}
+
+TEST(Admission, RefusesATfConfigThatNoProcessCanBeGivenWithTheNumber) {
+  json job = Job();
+  job["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = 5000;
+  const json answer = Answer(Review("CREATE", job));
+  EXPECT_EQ(answer["allowed"], false);
+  EXPECT_THAT(answer["status"]["message"].get<std::string>(),
+              HasSubstr("spec.tfReplicaSpecs: Forbidden: TF_CONFIG would have 1"));
 }
 
 TEST(Admission, LetsDeletionsThrough) {
@@ -318,11 +349,23 @@ TEST(Metrics, AreAllInTheDocumentation) {
 
 TEST(Endpoints, ReadinessFollowsTheProcess) {
   std::atomic<bool> ready{false};
-  auto server = *ServeAt("127.0.0.1:0", HealthHandler([&] { return ready.load(); }));
+  auto server = *ServeAt("127.0.0.1:0", HealthHandler([&] { return ready.load(); },
+                                                      [] { return std::chrono::seconds(0); }));
   EXPECT_EQ(Get(server->port(), "/healthz").first, 200);
   EXPECT_EQ(Get(server->port(), "/readyz").first, 503);
   ready = true;
   EXPECT_EQ(Get(server->port(), "/readyz?verbose").first, 200);
+}
+
+TEST(Endpoints, HealthSaysWhenTheControlLoopStandsStill) {
+  std::atomic<int> minutes{9};
+  auto server = *ServeAt(
+      "127.0.0.1:0",
+      HealthHandler([] { return true; }, [&] { return std::chrono::minutes(minutes.load()); }));
+  EXPECT_EQ(Get(server->port(), "/healthz").first, 200);
+  minutes = 11;
+  EXPECT_EQ(Get(server->port(), "/healthz").first, 503);
+  EXPECT_EQ(Get(server->port(), "/readyz").first, 200) << "the webhook answers";
 }
 
 TEST(Endpoints, WebhookAnswersPostsOnItsPathOnly) {

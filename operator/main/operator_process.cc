@@ -10,11 +10,13 @@
 #include "absl/strings/ascii.h"
 #include "operator/api/objects/labels.h"
 #include "operator/controller/controller.h"
+#include "operator/k8s/backoff.h"
 #include "operator/k8s/connect/http_transport.h"
 #include "operator/k8s/leader_lease.h"
 #include "operator/main/certificate_keeper.h"
 #include "operator/main/endpoints.h"
 #include "operator/main/metrics.h"
+#include "operator/main/other_controllers.h"
 #include "operator/main/version.h"
 #include "runtime/base/log.h"
 #include "runtime/base/random_id.h"
@@ -24,6 +26,10 @@ namespace {
 
 // What the process does when asked to end has to fit into the pod's grace period of ten seconds.
 constexpr auto kDrainTime = std::chrono::seconds(6);
+
+// How often is looked whether another controller has gone, and how often it is said that it hasn't.
+constexpr auto kLookForOthers = std::chrono::seconds(1);
+constexpr auto kComplainOfOthers = std::chrono::seconds(30);
 
 std::string Env(const char* name, const std::string& fallback = "") {
   const char* value = std::getenv(name);
@@ -64,6 +70,10 @@ class Process {
   Status MakeClients();
   Status MakeController();
   Status StartWebhook();
+  // Waits until nobody else reconciles the same TFJobs. False: cancelled.
+  bool WaitForOthers();
+  // Becomes the leader, of the only release that works. False: cancelled.
+  bool BecomeTheOnly();
   void Lead();
   int Wait(const sigset_t& signals);
   void ShutDown();
@@ -87,6 +97,7 @@ class Process {
   std::unique_ptr<CertificateKeeper> certificates_;
   std::vector<std::unique_ptr<http::Server>> servers_;
   std::unique_ptr<k8s::LeaderLease> lease_;
+  std::unique_ptr<OtherControllers> others_;
   std::thread leader_;
   std::atomic<bool> lost_leadership_{false};
 };
@@ -97,8 +108,9 @@ Status Process::Assemble() {
                           k8s::FindClusterConfig(flags_.kubeconfig, flags_.context, clock));
   in_pod_ = !Env("KUBERNETES_SERVICE_HOST").empty() && flags_.kubeconfig.empty() &&
             Env("KUBECONFIG").empty();
-  own_namespace_ = Env("MY_POD_NAMESPACE",
-                       in_pod_ && !config_.namespace_.empty() ? config_.namespace_ : "kubeflow");
+  own_namespace_ =
+      Env("MY_POD_NAMESPACE",
+          in_pod_ && !config_.namespace_.empty() ? config_.namespace_ : "tensorfleet-system");
   TFLEET_RETURN_IF_ERROR(MakeClients());
   TFLEET_RETURN_IF_ERROR(MakeController());
   TFLEET_RETURN_IF_ERROR(StartWebhook());
@@ -120,9 +132,10 @@ Status Process::Assemble() {
   TFLEET_RETURN_IF_ERROR(
       Prefixed("--metrics-bind-address: ",
                serve(flags_.metrics_bind_address, MetricsHandler(metrics_.get()))));
-  return Prefixed(
-      "--health-probe-bind-address: ",
-      serve(flags_.health_probe_bind_address, HealthHandler([this] { return is_ready(); })));
+  return Prefixed("--health-probe-bind-address: ",
+                  serve(flags_.health_probe_bind_address,
+                        HealthHandler([this] { return is_ready(); },
+                                      [this] { return controller_->standing_still(); })));
 }
 
 Status Process::MakeClients() {
@@ -178,6 +191,7 @@ Status Process::StartWebhook() {
   options.ns = own_namespace_;
   options.secret_name = flags_.webhook_secret_name;
   options.config_name = flags_.webhook_config_name;
+  options.service = flags_.webhook_service_name;
   const std::string service =
       absl::StrCat(flags_.webhook_service_name, ".", own_namespace_, ".svc");
   options.names = {service, service + ".cluster.local"};
@@ -188,15 +202,68 @@ Status Process::StartWebhook() {
   serve.address = "";
   serve.port = flags_.webhook_server_port;
   serve.tls = [this] { return certificates_->context(); };
-  TFLEET_ASSIGN_OR_RETURN(auto server, http::Server::Start(serve, WebhookHandler(metrics_.get())));
+  TFLEET_ASSIGN_OR_RETURN(
+      auto server,
+      http::Server::Start(serve, WebhookHandler(metrics_.get(), Env("CUSTOM_CLUSTER_DOMAIN"))));
   LogInfo("webhook listens", {{"port", server->port()}, {"path", kAdmissionPath}});
   servers_.push_back(std::move(server));
   return OkStatus();
 }
 
+bool Process::WaitForOthers() {
+  if (others_ == nullptr) return true;
+  auto complain = std::chrono::steady_clock::now();
+  k8s::Backoff pause(kLookForOthers, kLookForOthers);
+  bool waited = false;
+  while (true) {
+    const StatusOr<std::string> other = others_->Find();
+    if (absl::IsPermissionDenied(other.status())) {
+      LogWarning("cannot see whether another controller reconciles the same TFJobs",
+                 {{"error", other.status().message()}});
+      others_.reset();
+      return true;
+    }
+    if (other.ok() && other->empty()) {
+      if (waited) LogInfo("the other controller is gone");
+      return true;
+    }
+    const auto now = std::chrono::steady_clock::now();
+    if (now >= complain) {
+      complain = now + kComplainOfOthers;
+      if (other.ok()) {
+        LogError(
+            "another controller reconciles the same TFJobs: waiting until it is gone",
+            {{"other", *other}, {"see", "moving_from_training_operator.md, or --beside-others"}});
+      } else {
+        LogWarning("cannot see whether another controller reconciles the same TFJobs",
+                   {{"error", other.status().message()}});
+      }
+    }
+    waited = other.ok();
+    if (!k8s::SleepFor(pause.Next(), &cancel_lead_).ok()) return false;
+  }
+}
+
+bool Process::BecomeTheOnly() {
+  k8s::Backoff pause(kLookForOthers, 4 * kLookForOthers);
+  while (WaitForOthers()) {
+    if (lease_ == nullptr) return true;
+    if (!lease_->Acquire(&cancel_lead_).ok()) return false;
+    // Another release may have begun in the same moment: both see each other, and step back.
+    const StatusOr<std::string> other = others_ == nullptr ? std::string() : others_->Find();
+    if (!other.ok() || other->empty()) return true;
+    LogWarning("another controller has begun meanwhile", {{"other", *other}});
+    if (const Status released = lease_->Release(); !released.ok()) {
+      LogWarning("the leader lease could not be released", {{"error", released.message()}});
+    }
+    if (!k8s::SleepFor(pause.Next(), &cancel_lead_).ok()) return false;
+  }
+  return false;
+}
+
 // Runs in a thread of its own: becomes leader, works, and ends the process when leadership is lost.
 void Process::Lead() {
-  if (lease_ != nullptr && !lease_->Acquire(&cancel_lead_).ok()) return;
+  if (!BecomeTheOnly()) return;
   metrics_->SetLeader(true);
   std::thread starter([this] { (void)controller_->StartWorkers(&cancel_lead_); });
   if (lease_ != nullptr) {
@@ -265,11 +332,22 @@ int Process::Run(const sigset_t& signals) {
     cancel_requests_.StartCancel();
     return 1;
   }
+  const std::string lease_namespace =
+      flags_.leader_election_namespace.empty() ? own_namespace_ : flags_.leader_election_namespace;
+  if (!flags_.beside_others) {
+    OtherControllersOptions options;
+    options.ns = flags_.ns;
+    if (flags_.leader_elect) {
+      options.own_lease_namespace = lease_namespace;
+      options.own_lease_name = flags_.leader_election_id;
+    }
+    others_ = std::make_unique<OtherControllers>(urgent_client_.get(), Clock::Real(), options);
+  }
   if (flags_.leader_elect) {
     k8s::LeaderLeaseOptions options;
-    options.ns = flags_.leader_election_namespace.empty() ? own_namespace_
-                                                          : flags_.leader_election_namespace;
+    options.ns = lease_namespace;
     options.name = flags_.leader_election_id;
+    options.scope = flags_.ns;
     options.identity =
         absl::StrCat(HostName(), "_", absl::Hex(RandomNonZero64(), absl::kZeroPad16));
     options.lease_duration = flags_.lease_duration;

@@ -83,8 +83,8 @@ class ProcessTest : public tensorfleet::testing::ApiFixture {
     return Read(k8s::CollectionPath("v1", ns(), plural))["items"].size();
   }
   std::string Holder() {
-    const Json lease = Read(k8s::ObjectPath("coordination.k8s.io/v1", "kubeflow", "leases",
-                                            "1ca428e5.training-operator.kubeflow.org"));
+    const Json lease = Read(k8s::ObjectPath("coordination.k8s.io/v1", "tensorfleet-system",
+                                            "leases", "tensorfleet-operator.tensorfleet.dev"));
     return lease.is_object() ? lease["spec"].value("holderIdentity", "") : "";
   }
   static int FreePort() {
@@ -180,8 +180,8 @@ TEST_F(ProcessTest, TakesOverFromALeaderThatIsKilledOnceItsLeaseIsOver) {
 TEST_F(ProcessTest, EndsWithAnErrorWhenItsLeadershipIsTaken) {
   auto process = Start("log", {"--leader-elect", "--leader-election-retry-period=100ms"});
   ASSERT_TRUE(Eventually([&] { return !Holder().empty(); }));
-  const std::string path = k8s::ObjectPath("coordination.k8s.io/v1", "kubeflow", "leases",
-                                           "1ca428e5.training-operator.kubeflow.org");
+  const std::string path = k8s::ObjectPath("coordination.k8s.io/v1", "tensorfleet-system", "leases",
+                                           "tensorfleet-operator.tensorfleet.dev");
   // Its own renewals may come in between.
   ASSERT_TRUE(Eventually([&] {
     return client().MergePatch(path, R"({"spec":{"holderIdentity":"another"}})").ok() &&
@@ -189,6 +189,46 @@ TEST_F(ProcessTest, EndsWithAnErrorWhenItsLeadershipIsTaken) {
   }));
   EXPECT_EQ(process->Finish(), 1);
   EXPECT_THAT(process->Printed(), HasSubstr("leadership was taken by another"));
+}
+
+// Two controllers make and delete each other's pods: ours waits, and the move is whole when the
+// other is scaled to 0.
+TEST_F(ProcessTest, DoesNotReconcileBesideATrainingOperator) {
+  const std::string deployments = k8s::CollectionPath("apps/v1", "kubeflow", "deployments");
+  MustCreate(deployments, {{"apiVersion", "apps/v1"},
+                           {"kind", "Deployment"},
+                           {"metadata",
+                            {{"name", "training-operator"},
+                             {"labels", {{"control-plane", "kubeflow-training-operator"}}}}},
+                           {"spec",
+                            {{"replicas", 1},
+                             {"template",
+                              {{"spec",
+                                {{"containers", Json::array({{{"name", "training-operator"},
+                                                              {"command", {"/manager"}}}})}}}}}}}});
+  const int health = FreePort();
+  auto process = Start("log", {absl::StrCat("--health-probe-bind-address=127.0.0.1:", health)});
+  Submit("j");
+  ASSERT_TRUE(Eventually([&] {
+    return process->Printed().find("deployment kubeflow/training-operator") != std::string::npos;
+  }));
+  EXPECT_TRUE(Eventually([&] { return StatusOf(health, "/readyz") == 200; }))
+      << "its webhook answers meanwhile";
+  EXPECT_EQ(Count("pods"), 0u);
+  ASSERT_TRUE(
+      client().MergePatch(deployments + "/training-operator", R"({"spec":{"replicas":0}})").ok());
+  EXPECT_TRUE(Eventually([&] { return Count("pods") == 2; }));
+}
+
+TEST_F(ProcessTest, ReconcilesBesideOthersWhenAsked) {
+  MustCreate(k8s::CollectionPath("coordination.k8s.io/v1", "elsewhere", "leases"),
+             {{"apiVersion", "coordination.k8s.io/v1"},
+              {"kind", "Lease"},
+              {"metadata", {{"name", "1ca428e5.training-operator.kubeflow.org"}}},
+              {"spec", {{"holderIdentity", "x"}, {"leaseDurationSeconds", 600}}}});
+  auto process = Start("log", {"--beside-others"});
+  Submit("j");
+  EXPECT_TRUE(Eventually([&] { return Count("pods") == 2; }));
 }
 
 // kill -9 again and again while jobs are being made: nothing twice, nothing lost.

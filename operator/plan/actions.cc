@@ -25,6 +25,8 @@ Words WordsOf(ActionKind kind) {
       return {"Delete", "Deleted", "deleting", "Service", "service"};
     case ActionKind::kAdoptService:
       return {"Adopt", "Adopted", "adopting", "Service", "service"};
+    case ActionKind::kAdoptPod:
+      return {"Adopt", "Adopted", "adopting", "Pod", "pod"};
     case ActionKind::kCreatePodGroup:
       return {"Create", "Created", "creating", "PodGroup", "PodGroup"};
     case ActionKind::kUpdatePodGroup:
@@ -40,9 +42,9 @@ Words WordsOf(ActionKind kind) {
 }  // namespace
 
 absl::string_view ActionKindName(ActionKind kind) {
-  constexpr const char* kNames[] = {"CreatePod",      "DeletePod",      "CreateService",
-                                    "DeleteService",  "AdoptService",   "CreatePodGroup",
-                                    "UpdatePodGroup", "DeletePodGroup", "DeleteJob"};
+  constexpr const char* kNames[] = {
+      "CreatePod", "DeletePod",      "CreateService",  "DeleteService",  "AdoptService",
+      "AdoptPod",  "CreatePodGroup", "UpdatePodGroup", "DeletePodGroup", "DeleteJob"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -52,8 +54,8 @@ std::optional<Event> EventFor(const Action& action, const Status& outcome) {
     return Event{EventType::kWarning, absl::StrCat("Failed", words.verb, words.kind),
                  absl::StrCat("Error ", words.failed, ": ", outcome.message())};
   }
-  if (action.kind == ActionKind::kAdoptService || action.kind == ActionKind::kUpdatePodGroup ||
-      action.kind == ActionKind::kCreatePodGroup) {
+  if (action.kind == ActionKind::kAdoptService || action.kind == ActionKind::kAdoptPod ||
+      action.kind == ActionKind::kUpdatePodGroup || action.kind == ActionKind::kCreatePodGroup) {
     return std::nullopt;
   }
   return Event{EventType::kNormal, absl::StrCat("Successful", words.verb, words.kind),

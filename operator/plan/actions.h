@@ -19,6 +19,7 @@ enum class ActionKind : uint8_t {
   kCreateService,
   kDeleteService,
   kAdoptService,  // merge patch of metadata.ownerReferences
+  kAdoptPod,      // merge patch of metadata.ownerReferences and our labels
   kCreatePodGroup,
   kUpdatePodGroup,  // merge patch of the spec
   kDeletePodGroup,

@@ -145,6 +145,14 @@ TEST(Finished, StartsNothing) {
   EXPECT_EQ(plan.status_write, StatusWrite::kNone);
 }
 
+// A queue that preempts a job in the moment of its end suspends it, and never resumes it: it would
+// stay for ever.
+TEST(Finished, ItsTimeToLiveCountsAlsoWhenItWasSuspendedAtTheEnd) {
+  const Plan plan =
+      Reconcile(Ended(EndedJob().Suspended().RunPolicy("ttlSecondsAfterFinished", "0")).At(3600));
+  EXPECT_THAT(Names(plan, ActionKind::kDeleteJob), ElementsAre("j"));
+}
+
 TEST(Finished, SuspendIsIgnored) {
   const Plan plan =
       Reconcile(Ended(EndedJob().Suspended().RunPolicy("cleanPodPolicy", "\"None\"")));
@@ -182,11 +190,6 @@ TEST(Ttl, UnsetKeepsTheJob) {
   const Plan plan = Reconcile(SnapshotOf(TFJob("j").Workers(1).Succeeded()).At(1e9));
   EXPECT_THAT(plan.actions, IsEmpty());
   EXPECT_FALSE(plan.requeue_at);
-}
-
-TEST(Ttl, WaitsWhileSuspendIsSet) {
-  const Plan plan = Reconcile(SnapshotOf(WithTtl("30").Suspended()).At(500));
-  EXPECT_THAT(plan.actions, IsEmpty());
 }
 
 TEST(Ttl, CleansUpMeanwhile) {

@@ -20,7 +20,7 @@ Pass::Pass(const Snapshot& snapshot, const Options& options_in)
       status(snapshot.job->status),
       seconds_(api::WholeSeconds(snapshot.now)) {
   for (const auto& pod : now.pods) {
-    if (!pod->meta.IsControlledBy(job.uid)) {
+    if (!pod->meta.IsControlledBy(job.uid) && !IsToBeAdopted(pod->meta)) {
       foreign_pods[pod->meta.name] = pod->meta.is_terminating();
       continue;
     }
@@ -36,6 +36,11 @@ Pass::Pass(const Snapshot& snapshot, const Options& options_in)
     own_services.push_back(service.get());
     if (service->meta.replica) services[*service->meta.replica] = service.get();
   }
+}
+
+bool Pass::IsToBeAdopted(const api::ChildMeta& meta) const {
+  return !meta.has_owner && !meta.is_terminating() && meta.replica && meta.job_name == job.name &&
+         meta.name == api::ReplicaName(job.name, *meta.replica);
 }
 
 bool Pass::HasEndedButForSidecars(const Pod& pod) const {
@@ -179,6 +184,12 @@ void Pass::FailWithWarning(absl::string_view reason, std::string message) {
 }
 
 void Pass::FailAs(EventType type, absl::string_view reason, std::string message) {
+  if (job.is_finished()) return;
+  // Whoever asks whether it runs is told that it does not, also when it never came to that.
+  if (status.start_time && status.Find(api::kRunning) == nullptr) {
+    Set(api::kRunning, false, reason,
+        absl::StrCat("TFJob ", job.namespace_, "/", job.name, " is not running."));
+  }
   if (!Set(api::kFailed, true, reason, message)) return;
   Tell(type, reason, std::move(message));
   ++plan.counters.failed;

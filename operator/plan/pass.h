@@ -41,8 +41,8 @@ class Pass {
   const Options& options;
   const api::TFJob& job;
   const api::TFJobSpec& spec;
-  // The job's own pods and services whose labels name a replica. A slot has one of each, save for
-  // accidents; services without any owner are here too, to be adopted.
+  // The job's own pods and services that are a replica's. A slot has one of each, save for
+  // accidents; those without any owner are here too, to be adopted.
   std::map<api::ReplicaId, std::vector<const api::Pod*>> pods;
   std::map<api::ReplicaId, const api::Service*> services;
   std::vector<const api::Pod*> own_pods;          // also those of no replica
@@ -98,6 +98,8 @@ class Pass {
   void FailAs(EventType type, absl::string_view reason, std::string message);
   void End();
 
+  // Has no owner, and every mark of a replica of this job: its owner was deleted without it.
+  bool IsToBeAdopted(const api::ChildMeta& meta) const;
   // Whether the pod counts as ended though some of its containers run on.
   bool HasEndedButForSidecars(const api::Pod& pod) const;
   // The pod as rules are to see it.

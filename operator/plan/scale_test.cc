@@ -171,12 +171,23 @@ TEST(TakenName, OfAPodThatIsGoingIsWaitedForInSilence) {
   EXPECT_FALSE(plan.status.IsTrue("Running"));
 }
 
-TEST(TakenName, OfAnOrphanedPodIsNotAdopted) {
+// As after `kubectl delete tfjob --cascade=orphan` and a new `apply`: training goes on.
+TEST(OwnerlessPod, IsAdoptedAndGoesOn) {
   const Plan plan = Reconcile(SnapshotOf(TFJob("j").Workers(1).Started())
                                   .WithPod("j-worker-0", Running(), Orphaned())
                                   .WithAllServices());
+  ASSERT_THAT(Names(plan, ActionKind::kAdoptPod), ElementsAre("j-worker-0"));
+  const nlohmann::json patch = nlohmann::json::parse(plan.actions[0].body);
+  EXPECT_EQ(patch["metadata"]["ownerReferences"][0]["uid"], "job-uid");
+  EXPECT_EQ(patch["metadata"]["resourceVersion"], "1");
+  EXPECT_TRUE(plan.status.IsTrue("Running"));
+}
+
+TEST(OwnerlessPod, ThatIsGoingIsWaitedFor) {
+  const Plan plan = Reconcile(SnapshotOf(TFJob("j").Workers(1).Started())
+                                  .WithPod("j-worker-0", Running(), Orphaned(), Terminating())
+                                  .WithAllServices());
   EXPECT_THAT(plan.actions, IsEmpty());
-  EXPECT_THAT(EventReasons(plan), ElementsAre("NameTaken"));
 }
 
 TEST(TakenName, OfAServiceOfAnotherOwnerIsLeftAlone) {

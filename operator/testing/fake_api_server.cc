@@ -110,6 +110,11 @@ void FakeApiServer::SetWatchPieceSize(size_t bytes) {
   piece_size_ = bytes;
 }
 
+void FakeApiServer::WarnOfCreations(const std::string& text) {
+  MutexLock lock(&mu_);
+  warning_ = text;
+}
+
 void FakeApiServer::SetToken(const std::string& token) {
   MutexLock lock(&mu_);
   token_ = token;
@@ -186,7 +191,11 @@ void FakeApiServer::Handle(const http::ServerRequest& request, http::ResponseWri
                                        "\r\n\r\n", text.substr(0, text.size() / 2)));
     return;
   }
-  send(code, body);
+  http::Headers extra;
+  if (MutexLock lock(&mu_); code == 201 && !warning_.empty()) {
+    extra.emplace_back("warning", absl::StrCat("299 - \"", warning_, "\""));
+  }
+  send(code, body, extra);
 }
 
 std::pair<int, Json> FakeApiServer::Answer(const http::ServerRequest& request,
@@ -275,7 +284,7 @@ void FakeApiServer::ServeWatch(const Target& target, http::ResponseWriter& write
   while (!stopping_) {
     const auto nap = std::min(end, http::After(std::chrono::milliseconds(50)));
     const auto lines = store_.EventsAfter(target.collection, target.ns, selector, &version, nap);
-    if (!lines) {
+    if (!lines || expire_watches_) {
       const Json gone = {{"type", "ERROR"},
                          {"object", StatusObject({410, "Expired", "too old resource version"})}};
       (void)WriteLine(writer, gone.dump());

@@ -64,6 +64,10 @@ class FakeApiServer {
   void Inject(Fault fault);
   // Cuts all connections: watches end without a farewell.
   void DropConnections() { server_->DropConnections(); }
+  // From now on every watch is told at once that its version has expired.
+  void ExpireWatches() { expire_watches_ = true; }
+  // From now on everything that is created is taken with this warning.
+  void WarnOfCreations(const std::string& text);
   // Ends all watches the orderly way.
   void EndWatches();
   // Sends `line` (with its newline added) to every open watch of `plural`; the text is not checked.
@@ -92,6 +96,7 @@ class FakeApiServer {
   ObjectStore store_;
   mutable Mutex mu_;
   std::string token_ ABSL_GUARDED_BY(mu_);
+  std::string warning_ ABSL_GUARDED_BY(mu_);
   std::vector<Fault> faults_ ABSL_GUARDED_BY(mu_);
   std::vector<RequestRecord> requests_ ABSL_GUARDED_BY(mu_);
   int64_t watch_epoch_ ABSL_GUARDED_BY(mu_) = 0;
@@ -104,6 +109,7 @@ class FakeApiServer {
   std::deque<Injected> injected_ ABSL_GUARDED_BY(mu_);
   int64_t next_injected_ ABSL_GUARDED_BY(mu_) = 0;
   std::atomic<bool> stopping_{false};
+  std::atomic<bool> expire_watches_{false};
   std::unique_ptr<http::Server> server_;
 };
 

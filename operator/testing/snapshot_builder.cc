@@ -96,6 +96,16 @@ void ApplyTo(Snapshot& after, const Action& action, int serial) {
         service = std::make_shared<const api::Service>(std::move(adopted));
       }
       break;
+    case ActionKind::kAdoptPod:
+      for (auto& pod : after.pods) {
+        if (pod->meta.name != action.name) continue;
+        api::Pod adopted = *pod;
+        adopted.meta.has_owner = true;
+        adopted.meta.owner_uid = after.job->uid;
+        adopted.meta.has_other_labels = false;
+        pod = std::make_shared<const api::Pod>(std::move(adopted));
+      }
+      break;
     case ActionKind::kCreatePodGroup:
       after.pod_group = Share(api::PodGroupFromJson(Stored(action, uid)));
       break;

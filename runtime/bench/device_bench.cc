@@ -330,7 +330,7 @@ class Bench {
 const char* NoVariable(const char*) { return nullptr; }
 
 Status Main(const std::string& plugins, const std::string& device) {
-  TFLEET_ASSIGN_OR_RETURN(const auto devices, pjrt::Devices::Open(plugins, &NoVariable, ""));
+  TFLEET_ASSIGN_OR_RETURN(const auto devices, pjrt::Devices::Open(plugins, &NoVariable, "", ""));
   rpc::ServerOptions options;
   options.ops = &BuiltinOps();
   options.kernels = &pjrt::AllKernels();

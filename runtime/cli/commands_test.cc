@@ -25,6 +25,7 @@ Outcome Typed(const std::string& line) {
   Outcome outcome;
   int exit_code = 0;
   AddServerCommand(&app, &exit_code);
+  AddTrainCommand(&app, &exit_code);
   AddOpsCommand(&app, &exit_code);
   AddVersionCommand(&app, &exit_code);
   ::testing::internal::CaptureStdout();
@@ -75,6 +76,13 @@ TEST(ServerCommand, SaysThatAPortCannotBeListenedOn) {
   const Outcome outcome = Typed("server --bind 203.0.113.1:1");  // an address of nobody's
   EXPECT_EQ(outcome.exit_code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("203.0.113.1:1"));
+}
+
+TEST(TrainCommand, DoesNotTrainOnAnotherDeviceThanTheOneAskedFor) {
+  const Outcome outcome = Typed("train --pjrt none --device gpu");
+  EXPECT_EQ(outcome.exit_code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("no plug-in has a device of type GPU"));
+  EXPECT_THAT(outcome.err, HasSubstr("--device=cpu"));
 }
 
 TEST(LogFlags, SetLevelAndFormat) {

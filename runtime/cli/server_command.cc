@@ -9,7 +9,9 @@
 #include <thread>
 
 #include "runtime/base/log.h"
+#include "runtime/cli/attachment.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/device_flags.h"
 #include "runtime/cli/gpu_list.h"
 #include "runtime/cli/limit_flags.h"
 #include "runtime/cli/log_flags.h"
@@ -17,8 +19,6 @@
 #include "runtime/device/cpu_devices.h"
 #include "runtime/ops/all.h"
 #include "runtime/pjrt/device_metrics.h"
-#include "runtime/pjrt/devices.h"
-#include "runtime/pjrt/placements.h"
 #include "runtime/rpc/server.h"
 #include "runtime/rpc/services/metrics_server.h"
 
@@ -54,13 +54,16 @@ struct ServerFlags {
   int cpu_devices = 0;
   int tensor_port = 0;
   std::string dump_dir;
-  std::string pjrt;
+  DeviceFlags devices;
   std::string default_placement = "auto";
   bool ignore_drain = false;
+  bool attached = false;
   int64_t cached_graphs = 1000;
   int64_t cached_graph_mib = 256;
   double session_idle_timeout = 24 * 3600;
   double master_lease = 600;
+  double collective_silence = 5;
+  double collective_patience = 600;
 };
 
 std::chrono::milliseconds Milliseconds(double seconds) {
@@ -77,6 +80,11 @@ StatusOr<DefaultPlacement> ParsePlacement(const std::string& text) {
                          text, "'");
 }
 
+StatusOr<std::unique_ptr<Attachment>> AttachIfAsked(const ServerFlags& flags) {
+  if (!flags.attached) return std::unique_ptr<Attachment>();
+  return Attachment::Open(STDIN_FILENO, ::getppid());
+}
+
 // Ends the process when draining takes much longer than it may: something hangs, and waiting does
 // not help.
 void StartWatchdog(double seconds) {
@@ -87,19 +95,14 @@ void StartWatchdog(double seconds) {
   }).detach();
 }
 
-Status Serve(const ServerFlags& flags) {
+// `owner` is null unless this server is attached to the process that started it.
+Status Serve(const ServerFlags& flags, Attachment* owner) {
   TFLEET_RETURN_IF_ERROR(flags.log.Apply());
   TFLEET_ASSIGN_OR_RETURN(rpc::ServerOptions options, ServerConfigFrom(flags.cluster, &Env));
   TFLEET_ASSIGN_OR_RETURN(options.default_placement, ParsePlacement(flags.default_placement));
   options.ops = &BuiltinOps();
-  options.kernels = &pjrt::AllKernels();
   TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<pjrt::Devices> devices,
-                          pjrt::Devices::Open(flags.pjrt, &Env, pjrt::kPluginFolder));
-  if (!devices->empty()) {
-    options.more_devices = [&](const std::string& task, ThreadPool* pool) {
-      return devices->ForTask(task, pool, options.ops, options.kernels);
-    };
-  }
+                          flags.devices.Apply(&options));
   TFLEET_ASSIGN_OR_RETURN(options.limits, flags.limits.Apply(BuiltinOps()));
   options.compute_threads = flags.threads;
   options.cpu_devices = flags.cpu_devices;
@@ -109,6 +112,8 @@ Status Serve(const ServerFlags& flags) {
   options.cached_graph_bytes = flags.cached_graph_mib << 20;
   options.session_idle_timeout = Milliseconds(flags.session_idle_timeout);
   options.master_lease = Milliseconds(flags.master_lease);
+  options.member_silence = Milliseconds(flags.collective_silence);
+  options.group_patience = Milliseconds(flags.collective_patience);
   if (!flags.ignore_drain) {
     options.on_drain = [](const std::string& from, const std::string& reason) {
       LogInfo("Asked to leave", {{"by", from}, {"why", reason}});
@@ -138,6 +143,11 @@ Status Serve(const ServerFlags& flags) {
   }
   TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<rpc::Server> server, rpc::Server::Start(options));
   for (const GpuInfo& gpu : ListGpus()) LogInfo(Describe(gpu));
+  if (owner != nullptr) {
+    // As a server inside the owner would end: at once.
+    owner->Watch([] { ::_exit(0); });
+    owner->SayServing(server->target());
+  }
   int received = 0;
   sigwait(&signals, &received);
   LogInfo("Draining: running steps may finish, new ones are refused",
@@ -229,21 +239,35 @@ void AddServerCommand(CLI::App* app, int* exit_code) {
                    "runs nothing and does not answer, or has no such session any more; 0: for ever")
       ->check(CLI::Range(0.0, 1e9))
       ->capture_default_str();
-  command->add_option(
-      "--pjrt", flags->pjrt,
-      "Devices through PJRT plug-ins: TYPE=PATH[?option=value&...],...; 'none' for none. Empty: "
-      "the "
-      "variable TENSORFLEET_PJRT_PLUGINS, else what is in /usr/lib/tensorfleet/pjrt");
+  flags->devices.AddPjrtTo(command);
+  command
+      ->add_option("--collective_silence", flags->collective_silence,
+                   "Seconds after which a member of a collective that does not answer is taken for "
+                   "dead: the others' steps fail with Unavailable")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
+  command
+      ->add_option("--collective_patience", flags->collective_patience,
+                   "Seconds that a collective op waits for all members of its group to begin their "
+                   "first step, where it has no timeout of its own")
+      ->check(CLI::Range(0.1, 1e6))
+      ->capture_default_str();
   command->add_flag("--ignore_drain", flags->ignore_drain,
                     "Stay when the job's chief says that the job has finished");
+  command->add_flag("--attached", flags->attached,
+                    "For programs that start a server as a part of themselves (python/README.md): "
+                    "standard input is a socket to them, where this server says that it serves. It "
+                    "ends when they end or hang up");
   command->add_option(
       "--dump_graph", flags->dump_dir,
       "Folder that gets each session's graph as text before placing, placed, pruned and rewritten");
   flags->limits.AddTo(command);
   flags->log.AddTo(command);
   command->callback([flags, exit_code] {
-    const Status status = Serve(*flags);
+    const StatusOr<std::unique_ptr<Attachment>> owner = AttachIfAsked(*flags);
+    const Status status = owner.ok() ? Serve(*flags, owner->get()) : owner.status();
     if (status.ok()) return;
+    if (owner.ok() && *owner != nullptr) (*owner)->SayFailed(status);
     std::cerr << "tensorfleet server: " << status.message() << std::endl;
     *exit_code = status.code() == absl::StatusCode::kInvalidArgument ? 2 : 1;
   });

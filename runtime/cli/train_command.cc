@@ -8,10 +8,11 @@
 #include "absl/strings/str_split.h"
 #include "runtime/base/log.h"
 #include "runtime/cli/commands.h"
+#include "runtime/cli/device_flags.h"
 #include "runtime/cli/log_flags.h"
 #include "runtime/cli/server_config.h"
-#include "runtime/kernels/cpu/all.h"
 #include "runtime/ops/all.h"
+#include "runtime/pjrt/device_metrics.h"
 #include "runtime/rpc/services/metrics_server.h"
 #include "runtime/train/job/cluster_role.h"
 #include "runtime/train/job/task_process.h"
@@ -59,6 +60,7 @@ struct TrainFlags {
   std::vector<std::string> eval_metrics;
   double give_up_secs = 1800, grace_secs = 20;
   int metrics_port = 0;
+  DeviceFlags devices;
 };
 
 const char* Env(const char* name) { return std::getenv(name); }
@@ -92,7 +94,6 @@ StatusOr<int> Train(const TrainFlags& flags) {
   if (server.job == "local" && flags.cluster.bind.empty()) server.bind = "localhost:0";
   server.compute_threads = options.server.compute_threads;
   server.ops = &BuiltinOps();
-  server.kernels = &CpuKernels();
   options.server = std::move(server);
   options.checkpoint_dir = Absolute(options.checkpoint_dir);
   options.nan_is_error = flags.nan == "stop";
@@ -103,6 +104,11 @@ StatusOr<int> Train(const TrainFlags& flags) {
   TFLEET_ASSIGN_OR_RETURN(
       const train::Role role,
       train::RoleOf(options.server.cluster, options.server.job, options.server.task));
+  DeviceFlags wanted = flags.devices;
+  // They hold variables, for tasks that would have to copy them from a device first.
+  if (role == train::Role::kParameterServer && wanted.device == "auto") wanted.device = "cpu";
+  TFLEET_ASSIGN_OR_RETURN(const std::unique_ptr<pjrt::Devices> devices,
+                          wanted.Apply(&options.server));
   const bool evaluates = role == train::Role::kEvaluator;
   const std::string& file =
       evaluates && !flags.eval_meta_graph.empty() ? flags.eval_meta_graph : flags.meta_graph;
@@ -114,7 +120,10 @@ StatusOr<int> Train(const TrainFlags& flags) {
   train::BlockTaskSignals();
   std::unique_ptr<rpc::MetricsServer> metrics;
   if (flags.metrics_port > 0) {
-    TFLEET_ASSIGN_OR_RETURN(metrics, rpc::MetricsServer::Start(flags.metrics_port));
+    TFLEET_ASSIGN_OR_RETURN(metrics, rpc::MetricsServer::Start(
+                                         flags.metrics_port, devices == nullptr || devices->empty()
+                                                                 ? nullptr
+                                                                 : &pjrt::RenderDeviceMetrics));
   }
   options.grace = std::chrono::milliseconds(static_cast<int64_t>(flags.grace_secs * 1e3));
   return train::RunTaskProcess(meta ? &*meta : nullptr, options);
@@ -225,6 +234,8 @@ void AddProcessFlags(CLI::App* command, TrainFlags* flags) {
       ->add_option("--metrics_port", flags->metrics_port,
                    "Port for Prometheus, path /metrics; 0: no metrics")
       ->check(CLI::Range(0, 65535));
+  flags->devices.AddDeviceTo(command);
+  flags->devices.AddPjrtTo(command);
   flags->log.AddTo(command);
 }
 

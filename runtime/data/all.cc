@@ -26,6 +26,7 @@ void RegisterDataKernels(KernelRegistry& kernels) {
   data::RegisterRangeKernels(kernels);
   data::RegisterReduceKernels(kernels);
   data::RegisterRepeatKernels(kernels);
+  data::RegisterSaveKernels(kernels);
   data::RegisterScanKernels(kernels);
   data::RegisterSelectingKernels(kernels);
   data::RegisterSharedStateKernels(kernels);

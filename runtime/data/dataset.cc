@@ -30,6 +30,11 @@ StatusOr<IteratorPtr> Dataset::NewIterator(IteratorScope& scope, int depth) cons
   return MakeIterator(scope, depth);
 }
 
+StatusOr<Recipe> Dataset::MakeRecipe() const {
+  if (recipe_ != nullptr) return *recipe_;
+  return Unimplemented("a data set that is part of another cannot be saved on its own");
+}
+
 StatusOr<VariantData> Dataset::Encode() const {
   return Unimplemented(
       "a data set cannot leave its task: put the ops that make it and its iterator on one device");

@@ -9,8 +9,15 @@
 #include "runtime/tensor/tensor.h"
 #include "runtime/tensor/variant.h"
 
-namespace tensorflow::data {
+namespace tensorflow {
+class NodeDef;
+namespace data {
 class Options;
+}
+}  // namespace tensorflow
+
+namespace tensorfleet {
+class FunctionSource;
 }
 
 namespace tensorfleet::data {
@@ -39,6 +46,14 @@ inline constexpr int64_t kUnknownCardinality = -2;
 // "As many as are worth while", where a number is asked for.
 inline constexpr int64_t kAutotune = -1;
 
+// How a data set was made, to be made again elsewhere: a node, and what it was given.
+struct Recipe {
+  std::shared_ptr<const tensorflow::NodeDef> node;  // with all attributes
+  std::string output;                               // the name of its output
+  std::vector<Tensor> inputs;
+  std::shared_ptr<const FunctionSource> functions;  // that the node names; null without
+};
+
 class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset> {
  public:
   // Data sets on data sets, and the iterators of those that functions make inside others, call one
@@ -58,6 +73,13 @@ class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset
   // A new run through it, from the beginning. Errors: ResourceExhausted for one nested too deeply.
   StatusOr<IteratorPtr> NewIterator(IteratorScope& scope, int depth) const;
 
+  // Errors: Unimplemented for one that no node made.
+  virtual StatusOr<Recipe> MakeRecipe() const;
+  // For whoever has made it, before others know it.
+  void SetRecipe(Recipe recipe) const {
+    recipe_ = std::make_unique<const Recipe>(std::move(recipe));
+  }
+
   std::string TypeName() const final { return "tensorflow::DatasetVariantWrapper"; }
   // Errors: Unimplemented.
   StatusOr<VariantData> Encode() const final;
@@ -70,6 +92,7 @@ class Dataset : public VariantValue, public std::enable_shared_from_this<Dataset
   const ElementType type_;
   const std::vector<DatasetRef> inputs_;
   const int depth_;
+  mutable std::unique_ptr<const Recipe> recipe_;
 };
 
 // `dataset` itself, kept for as long as an iterator needs it.

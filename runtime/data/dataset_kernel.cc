@@ -1,8 +1,27 @@
 #include "runtime/data/dataset_kernel.h"
 
+#include <algorithm>
+
+#include "runtime/graph/graph.h"
+#include "runtime/kernels/function_runner.h"
+
 namespace tensorfleet::data {
+namespace {
+
+bool NamesFunction(const tensorflow::NodeDef& node) {
+  return std::any_of(node.attr().begin(), node.attr().end(), [](const auto& attr) {
+    return attr.second.has_func() || attr.second.list().func_size() > 0;
+  });
+}
+
+}  // namespace
 
 DatasetKernel::DatasetKernel(KernelInit& init) {
+  recipe_.node = std::make_shared<const tensorflow::NodeDef>(init.def());
+  if (!init.node().schema().outputs.empty()) recipe_.output = init.node().schema().outputs[0].name;
+  if (init.functions() != nullptr && NamesFunction(init.def())) {
+    recipe_.functions = init.functions()->Source();
+  }
   if (FindAttr(init.def(), "output_types") != nullptr) init.Get("output_types", &declared_.types);
   if (FindAttr(init.def(), "output_shapes") != nullptr) {
     init.Get("output_shapes", &declared_.shapes);
@@ -16,7 +35,15 @@ DatasetKernel::DatasetKernel(KernelInit& init) {
 }
 
 Status DatasetKernel::Compute(KernelContext& ctx) const {
+  Recipe recipe = recipe_;
+  for (int i = 0; i < ctx.num_inputs(); ++i) recipe.inputs.push_back(ctx.input(i));
   TFLEET_ASSIGN_OR_RETURN(DatasetRef dataset, Make(ctx));
+  const bool is_new =
+      std::none_of(recipe.inputs.begin(), recipe.inputs.end(), [&](const Tensor& input) {
+        return input.dtype() == DType::kVariant && input.shape().is_scalar() &&
+               input.scalar<Variant>().value() == dataset.get();
+      });
+  if (is_new) dataset->SetRecipe(std::move(recipe));
   if (dataset->depth() > Dataset::kMaxDepth) {
     return ResourceExhausted("data sets are nested more than ", Dataset::kMaxDepth, " deep");
   }

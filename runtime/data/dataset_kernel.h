@@ -25,6 +25,7 @@ class DatasetKernel : public Kernel {
 
  private:
   ElementType declared_;
+  Recipe recipe_;  // without inputs
 };
 
 // The data set in input `i`.

@@ -31,6 +31,7 @@ void RegisterRepeatKernels(KernelRegistry& kernels);
 void RegisterScanKernels(KernelRegistry& kernels);
 void RegisterSelectingKernels(KernelRegistry& kernels);
 void RegisterSharedStateKernels(KernelRegistry& kernels);
+void RegisterSaveKernels(KernelRegistry& kernels);
 void RegisterShuffleKernels(KernelRegistry& kernels);
 void RegisterSkipKernels(KernelRegistry& kernels);
 void RegisterTakeKernels(KernelRegistry& kernels);

@@ -38,6 +38,17 @@ class RuntimeSource final : public FunctionSource,
     return std::make_unique<FunctionRuntime>(std::move(options));
   }
 
+  const OpRegistry& ops() const override { return *options_.ops; }
+  const std::shared_ptr<const FunctionLibrary>& library() const override {
+    return options_.library;
+  }
+  std::shared_ptr<const FunctionSource> With(
+      std::shared_ptr<const FunctionLibrary> library) const override {
+    auto other = std::make_shared<RuntimeSource>(*this);
+    other->options_.library = std::move(library);
+    return other;
+  }
+
  private:
   FunctionRuntime::Options options_;
   std::string task_;

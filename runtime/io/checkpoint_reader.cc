@@ -7,6 +7,7 @@
 #include "runtime/io/checkpoint_writer.h"
 #include "runtime/io/crc32c.h"
 #include "runtime/io/varint.h"
+#include "runtime/tensor/tensor_proto.h"
 
 namespace tensorfleet {
 namespace {
@@ -165,7 +166,7 @@ Status CheckpointReader::ChecksumError(int shard, uint32_t stored, uint32_t foun
 }
 
 StatusOr<Tensor> CheckpointReader::ReadEntry(const std::string& name, const Entry& entry) const {
-  if (entry.dtype != DType::kString && !IsPlainData(entry.dtype)) {
+  if (entry.dtype == DType::kResource) {
     return Unimplemented("tensor ", name, " of type ", DTypeName(entry.dtype),
                          " cannot be read from a checkpoint");
   }
@@ -177,9 +178,10 @@ StatusOr<Tensor> CheckpointReader::ReadEntry(const std::string& name, const Entr
                     " bytes, but ", name, " should be the ", entry.size, " bytes from ",
                     entry.offset);
   }
-  if (entry.dtype == DType::kString && entry.shape.num_elements() > entry.size) {
-    return DataLoss(file->path(), ": ", entry.size, " bytes cannot hold the strings of ", name);
+  if (!IsPlainData(entry.dtype) && entry.shape.num_elements() > entry.size) {
+    return DataLoss(file->path(), ": ", entry.size, " bytes cannot hold the elements of ", name);
   }
+  if (entry.dtype == DType::kVariant) return ReadVariants(entry, *file);
   TFLEET_ASSIGN_OR_RETURN(Tensor tensor, Tensor::Allocate(entry.dtype, entry.shape));
   if (entry.dtype == DType::kString) {
     TFLEET_RETURN_IF_ERROR(ReadStrings(entry, *file, tensor));
@@ -232,8 +234,43 @@ Status CheckpointReader::ReadStrings(const Entry& entry, const RandomAccessFile&
   return OkStatus();
 }
 
+StatusOr<Tensor> CheckpointReader::ReadVariants(const Entry& entry,
+                                                const RandomAccessFile& file) const {
+  std::string bytes(entry.size, '\0');
+  TFLEET_RETURN_IF_ERROR(file.Read(entry.offset, bytes.size(), bytes.data()));
+  absl::string_view rest = bytes;
+  tensorflow::TensorProto proto;
+  proto.set_dtype(tensorflow::DT_VARIANT);
+  entry.shape.ToProto(proto.mutable_tensor_shape());
+  uint32_t crc = 0;
+  for (int64_t i = 0; i < entry.shape.num_elements(); ++i) {
+    uint64_t length = 0;
+    if (!ConsumeVarint(&rest, &length) || rest.size() < 4 || length > rest.size() - 4 ||
+        length > INT32_MAX) {
+      return DataLoss(file.path(), ": the length of a variant is damaged");
+    }
+    char fixed[8];
+    for (int b = 0; b < 8; ++b) fixed[b] = static_cast<char>(length >> (8 * b));
+    crc = ExtendCrc32c(crc, absl::string_view(fixed, 8));
+    crc = ExtendCrc32c(crc, rest.substr(0, length));
+    const uint32_t stored = DecodeFixed32(rest.data() + length);
+    if (stored != MaskCrc(crc)) return ChecksumError(entry.shard, stored, crc);
+    if (!proto.add_variant_val()->ParseFromArray(rest.data(), static_cast<int>(length))) {
+      return DataLoss(file.path(), ": a variant cannot be parsed");
+    }
+    crc = ExtendCrc32c(crc, rest.substr(length, 4));
+    rest.remove_prefix(length + 4);
+  }
+  if (!rest.empty()) return DataLoss(file.path(), ": ", rest.size(), " bytes behind variants");
+  if (MaskCrc(crc) != entry.masked_crc) return ChecksumError(entry.shard, entry.masked_crc, crc);
+  return TensorFromProto(proto);
+}
+
 StatusOr<Tensor> CheckpointReader::ReadPieces(const std::string& name, const Entry& entry,
                                               const TensorSlice& wanted) const {
+  if (entry.dtype == DType::kVariant) {
+    return Unimplemented("tensor ", name, ": variants cannot be read in pieces");
+  }
   TFLEET_ASSIGN_OR_RETURN(const Shape shape, wanted.PieceShape());
   TFLEET_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(entry.dtype, shape));
   int64_t copied = 0;
@@ -277,6 +314,9 @@ StatusOr<Tensor> CheckpointReader::ReadSlice(const std::string& name,
   if (!entry.slices.empty()) return ReadPieces(name, entry, wanted);
   TFLEET_ASSIGN_OR_RETURN(const Tensor whole, ReadEntry(name, entry));
   if (wanted.Covers(entry.shape)) return whole;
+  if (entry.dtype == DType::kVariant) {
+    return Unimplemented("tensor ", name, ": variants cannot be read in pieces");
+  }
   TFLEET_ASSIGN_OR_RETURN(const Shape shape, wanted.PieceShape());
   TFLEET_ASSIGN_OR_RETURN(Tensor out, Tensor::Allocate(entry.dtype, shape));
   TFLEET_ASSIGN_OR_RETURN(const TensorSlice all,

@@ -60,6 +60,7 @@ class CheckpointReader final : public SavedTensors {
   StatusOr<Entry> FindKey(const std::string& key, const std::string& name) const;
   StatusOr<Tensor> ReadEntry(const std::string& name, const Entry& entry) const;
   Status ReadStrings(const Entry& entry, const RandomAccessFile& file, Tensor& tensor) const;
+  StatusOr<Tensor> ReadVariants(const Entry& entry, const RandomAccessFile& file) const;
   StatusOr<Tensor> ReadPieces(const std::string& name, const Entry& entry,
                               const TensorSlice& wanted) const;
   StatusOr<const RandomAccessFile*> Shard(int shard) const;

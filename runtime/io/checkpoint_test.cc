@@ -7,6 +7,7 @@
 #include "runtime/io/checkpoint_writer.h"
 #include "runtime/io/testing/faulty_file_system.h"
 #include "runtime/io/testing/scratch_dir.h"
+#include "runtime/tensor/variant.h"
 
 namespace tensorfleet {
 namespace {
@@ -39,6 +40,35 @@ class CheckpointTest : public ::testing::Test {
   ScratchDir dir_;
   const std::string prefix_ = dir_.Path("sub/model");
 };
+
+Variant Encoded(std::string type, Tensor inner) {
+  return Variant(std::make_shared<EncodedVariant>(
+      VariantData{std::move(type), "about it", {std::move(inner)}}));
+}
+
+TEST_F(CheckpointTest, ReadsBackVariantsAndNoticesWhereTheyAreDamaged) {
+  const Tensor variants = Tensor::Vector<Variant>(
+      {Encoded("a", Counting(Shape({300}))), Variant(), Encoded("b", Tensor::Scalar("text"))});
+  ASSERT_EQ(Save(files_, prefix_, {{"v", variants}}), OkStatus());
+  const StatusOr<Tensor> read = Load(prefix_, "v");
+  ASSERT_EQ(read.status(), OkStatus());
+  ASSERT_EQ(read->shape(), Shape({3}));
+  const auto* first = read->values<Variant>()[0].get<EncodedVariant>();
+  ASSERT_NE(first, nullptr);
+  EXPECT_EQ(first->data().type_name, "a");
+  EXPECT_EQ(first->data().metadata, "about it");
+  EXPECT_EQ(first->data().tensors[0].values<float>()[299], 299);
+  EXPECT_TRUE(read->values<Variant>()[1].is_empty());
+
+  const std::string data = DataPath(prefix_, 0, 1);
+  const std::string bytes = ReadWholeFile(files_, data).value();
+  for (size_t i = 0; i < bytes.size(); i += 7) {
+    std::string damaged = bytes;
+    damaged[i] ^= 1;
+    ASSERT_EQ(WriteWholeFile(files_, data, damaged), OkStatus());
+    EXPECT_EQ(Load(prefix_, "v").status().code(), absl::StatusCode::kDataLoss) << "byte " << i;
+  }
+}
 
 TEST_F(CheckpointTest, ReadsBackEveryKindOfTensor) {
   const Tensor strings =

@@ -8,6 +8,8 @@
 #include "runtime/io/crc32c.h"
 #include "runtime/io/table_file.h"
 #include "runtime/io/varint.h"
+#include "runtime/tensor/tensor_proto.h"
+#include "runtime/tensor/variant.h"
 
 namespace tensorfleet {
 namespace {
@@ -81,6 +83,32 @@ Status CheckpointWriter::WriteStrings(const Tensor& tensor, tensorflow::BundleEn
   return OkStatus();
 }
 
+Status CheckpointWriter::WriteVariants(const Tensor& tensor, tensorflow::BundleEntryProto* entry) {
+  // For each its length as a varint, its message, and the checksum of all so far, which is taken
+  // over lengths of 8 bytes.
+  uint32_t crc = 0, not_counted = 0;
+  for (const Variant& variant : tensor.values<Variant>()) {
+    // Content is the length and the message, too.
+    std::string content, varint, fixed;
+    TFLEET_RETURN_IF_ERROR(EncodeTensorContent(Tensor::Scalar(variant), &content));
+    absl::string_view message = content;
+    uint64_t length = 0;
+    if (!ConsumeVarint(&message, &length) || length != message.size()) {
+      return ResourceExhausted("a variant is too large for a checkpoint: 2 GiB is the most");
+    }
+    AppendVarint(length, &varint);
+    AppendFixed(length, 8, &fixed);
+    crc = ExtendCrc32c(crc, fixed);
+    TFLEET_RETURN_IF_ERROR(Append(varint, &not_counted));
+    TFLEET_RETURN_IF_ERROR(Append(message, &crc));
+    std::string so_far;
+    AppendFixed(MaskCrc(crc), 4, &so_far);
+    TFLEET_RETURN_IF_ERROR(Append(so_far, &crc));
+  }
+  entry->set_crc32c(MaskCrc(crc));
+  return OkStatus();
+}
+
 Status CheckpointWriter::WritePlain(const SavedValue& value, tensorflow::BundleEntryProto* entry) {
   const int64_t wanted =
       static_cast<int64_t>(ElementSize(value.dtype())) * value.shape().num_elements();
@@ -108,6 +136,9 @@ Status CheckpointWriter::Write(const SavedValue& value, tensorflow::BundleEntryP
   if (value.dtype() == DType::kString) {
     TFLEET_CHECK(value.tensor() != nullptr);
     TFLEET_RETURN_IF_ERROR(WriteStrings(*value.tensor(), entry));
+  } else if (value.dtype() == DType::kVariant) {
+    TFLEET_CHECK(value.tensor() != nullptr);
+    TFLEET_RETURN_IF_ERROR(WriteVariants(*value.tensor(), entry));
   } else if (IsPlainData(value.dtype())) {
     TFLEET_RETURN_IF_ERROR(WritePlain(value, entry));
   } else {
@@ -129,6 +160,9 @@ Status CheckpointWriter::AddSlice(const std::string& name, const Shape& full_sha
                                   const TensorSlice& slice, const SavedValue& piece) {
   if (slice.Covers(full_shape)) return Add(name, piece);
   if (name.empty()) return InvalidArgument("a tensor in a checkpoint needs a name");
+  if (piece.dtype() == DType::kVariant) {
+    return Unimplemented("tensor ", name, ": variants cannot be saved in pieces");
+  }
   tensorflow::BundleEntryProto& full = entries_[name];
   if (full.dtype() == tensorflow::DT_INVALID) {
     full.set_dtype(static_cast<tensorflow::DataType>(piece.dtype()));

@@ -59,8 +59,8 @@ class CheckpointWriter {
                                                           Kind kind = Kind::kWhole);
   ~CheckpointWriter();
 
-  // Errors: InvalidArgument `Adding duplicate key: NAME`; Unimplemented for handles and variants;
-  // those of the file system and of a source of bytes.
+  // Errors: InvalidArgument `Adding duplicate key: NAME`; Unimplemented for handles, and for
+  // variants that cannot leave their process; those of the file system and of a source of bytes.
   Status Add(const std::string& name, const SavedValue& value);
   // A piece of a tensor of `full_shape`; `slice` is resolved and fits `piece`.
   Status AddSlice(const std::string& name, const Shape& full_shape, const TensorSlice& slice,
@@ -76,6 +76,7 @@ class CheckpointWriter {
   Status Write(const SavedValue& value, tensorflow::BundleEntryProto* entry);
   Status WritePlain(const SavedValue& value, tensorflow::BundleEntryProto* entry);
   Status WriteStrings(const Tensor& tensor, tensorflow::BundleEntryProto* entry);
+  Status WriteVariants(const Tensor& tensor, tensorflow::BundleEntryProto* entry);
   Status Append(absl::string_view bytes, uint32_t* crc);
   Status CloseData();
 

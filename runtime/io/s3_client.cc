@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "runtime/base/log.h"
 #include "runtime/io/io_interest.h"
+#include "runtime/io/sha256.h"
 
 namespace tensorfleet {
 namespace {

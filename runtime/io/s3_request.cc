@@ -1,7 +1,5 @@
 #include "runtime/io/s3_request.h"
 
-#include <openssl/sha.h>
-
 #include <vector>
 
 #include "absl/strings/ascii.h"
@@ -31,12 +29,6 @@ std::string EncodedQuery(const S3Request& request) {
     parts.push_back(absl::StrCat(UriEncoded(name, false), "=", UriEncoded(value, false)));
   }
   return absl::StrJoin(parts, "&");
-}
-
-std::string Sha256Hex(absl::string_view data) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(data.data()), data.size(), digest);
-  return absl::BytesToHexString(absl::string_view(reinterpret_cast<char*>(digest), sizeof(digest)));
 }
 
 }  // namespace tensorfleet

@@ -22,7 +22,5 @@ std::string UriEncoded(absl::string_view text, bool keep_slashes);
 // "list-type=2&prefix=a%2F", sorted by name. Signatures are made of exactly this form, and libcurl
 // before 8.0 signs the query as it is given.
 std::string EncodedQuery(const S3Request& request);
-// Of the payload, in hexadecimal digits: what the header x-amz-content-sha256 holds.
-std::string Sha256Hex(absl::string_view data);
 
 }  // namespace tensorfleet

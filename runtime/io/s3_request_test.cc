@@ -5,6 +5,7 @@
 
 #include "runtime/io/s3_client.h"
 #include "runtime/io/s3_file_system.h"
+#include "runtime/io/sha256.h"
 
 namespace tensorfleet {
 namespace {

@@ -14,7 +14,9 @@
 namespace tensorfleet {
 
 class CancellationManager;
+class FunctionLibrary;
 class FunctionRunner;
+class OpRegistry;
 struct StepContext;
 
 // The library behind a runner, for what calls functions longer than the graph lives. Immutable.
@@ -24,6 +26,11 @@ class FunctionSource {
   // A runner with kernels of its own, so that random generators in its functions begin anew. Its
   // functions use the same device and resources, which must outlive it.
   virtual std::unique_ptr<FunctionRunner> NewRunner() const = 0;
+  virtual const OpRegistry& ops() const = 0;
+  virtual const std::shared_ptr<const FunctionLibrary>& library() const = 0;  // may be null
+  // The same device and resources with other functions.
+  virtual std::shared_ptr<const FunctionSource> With(
+      std::shared_ptr<const FunctionLibrary> library) const = 0;
 };
 
 class FunctionRunner {

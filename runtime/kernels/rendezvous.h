@@ -12,6 +12,8 @@
 
 namespace tensorfleet {
 
+class StepCollectives;
+
 // "<source device>;<incarnation, 16 hex digits>;<destination device>;<tensor>;<frame>:<iteration>"
 struct RendezvousKey {
   std::string text;  // the whole key
@@ -42,6 +44,8 @@ class Rendezvous {
   virtual void RecvAsync(const RendezvousKey& key, RecvDone done) = 0;
   // Ends every waiting and future call with `why`, which is not OK. Only the first call counts.
   virtual void StartAbort(const Status& why) = 0;
+  // How the step's collective ops meet; null where they cannot.
+  virtual StepCollectives* collectives() { return nullptr; }
 };
 
 }  // namespace tensorfleet

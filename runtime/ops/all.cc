@@ -9,10 +9,15 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterBasicOps(ops);
   RegisterBinaryOps(ops);
   RegisterCheckpointOps(ops);
+  RegisterCollectiveOps(ops);
   RegisterComplexOps(ops);
   RegisterControlFlowOps(ops);
   RegisterConvOps(ops);
   RegisterDataGroupingOps(ops);
+  RegisterImageFileOps(ops);
+  RegisterImageOps(ops);
+  RegisterResizeOps(ops);
+  RegisterSparseSerialOps(ops);
   RegisterDataIteratorOps(ops);
   RegisterDataParallelOps(ops);
   RegisterDataPassOnOps(ops);

@@ -20,6 +20,7 @@ struct Memory;
 struct Buffer;
 struct Executable;
 struct LoadedExecutable;
+struct SerializedExecutable;
 
 // How every argument struct begins. The size tells a plug-in which fields its caller knows.
 struct Head {
@@ -58,8 +59,12 @@ enum class Function : int {
   kDeviceDescriptionKind = 26,
   kDeviceGetDescription = 29,
   kDeviceMemoryStats = 34,
+  kExecutableDestroy = 40,
+  kExecutableSerialize = 49,
   kLoadedExecutableDestroy = 50,
+  kLoadedExecutableGetExecutable = 51,
   kLoadedExecutableExecute = 55,
+  kExecutableDeserializeAndLoad = 56,
   kBufferDestroy = 58,
   kBufferDelete = 67,
   kBufferToHostBuffer = 70,
@@ -219,6 +224,28 @@ struct DeviceMemoryStatsArgs : Head {
 
 struct LoadedExecutableArgs : Head {
   LoadedExecutable* executable = nullptr;
+};
+struct ExecutableArgs : Head {
+  Executable* executable = nullptr;
+};
+struct LoadedExecutableGetExecutableArgs : Head {
+  LoadedExecutable* loaded = nullptr;
+  Executable* executable = nullptr;  // out
+};
+struct ExecutableSerializeArgs : Head {
+  const Executable* executable = nullptr;
+  const char* bytes = nullptr;                       // out, as long-lived as `serialized`
+  size_t bytes_size = 0;                             // out
+  SerializedExecutable* serialized = nullptr;        // out
+  void (*destroy)(SerializedExecutable*) = nullptr;  // out, called once
+};
+struct ExecutableDeserializeAndLoadArgs : Head {
+  Client* client = nullptr;
+  const char* bytes = nullptr;
+  size_t bytes_size = 0;
+  LoadedExecutable* executable = nullptr;  // out
+  const char* options = nullptr;           // null: those that it was compiled with
+  size_t options_size = 0;
 };
 struct ExecuteOptions : Head {
   void** send_callbacks = nullptr;

@@ -35,6 +35,10 @@ TEST(CApi, FunctionsAreInTheirPlaces) {
   EXPECT_PLACE(kDeviceMemoryStats, PJRT_Device_MemoryStats);
   EXPECT_PLACE(kLoadedExecutableDestroy, PJRT_LoadedExecutable_Destroy);
   EXPECT_PLACE(kLoadedExecutableExecute, PJRT_LoadedExecutable_Execute);
+  EXPECT_PLACE(kExecutableDestroy, PJRT_Executable_Destroy);
+  EXPECT_PLACE(kExecutableSerialize, PJRT_Executable_Serialize);
+  EXPECT_PLACE(kLoadedExecutableGetExecutable, PJRT_LoadedExecutable_GetExecutable);
+  EXPECT_PLACE(kExecutableDeserializeAndLoad, PJRT_Executable_DeserializeAndLoad);
   EXPECT_PLACE(kBufferDestroy, PJRT_Buffer_Destroy);
   EXPECT_PLACE(kBufferToHostBuffer, PJRT_Buffer_ToHostBuffer);
 }
@@ -79,6 +83,13 @@ TEST(CApi, ArgumentsLieAsThePluginReadsThem) {
   EXPECT_FIELD(ExecuteArgs, outputs, PJRT_LoadedExecutable_Execute_Args, output_lists);
   EXPECT_FIELD(ExecuteArgs, device, PJRT_LoadedExecutable_Execute_Args, execute_device);
   EXPECT_SIZE(BufferToHostBufferArgs, PJRT_Buffer_ToHostBuffer_Args);
+  EXPECT_SIZE(LoadedExecutableGetExecutableArgs, PJRT_LoadedExecutable_GetExecutable_Args);
+  EXPECT_SIZE(ExecutableSerializeArgs, PJRT_Executable_Serialize_Args);
+  EXPECT_FIELD(ExecutableSerializeArgs, destroy, PJRT_Executable_Serialize_Args,
+               serialized_executable_deleter);
+  EXPECT_SIZE(ExecutableDeserializeAndLoadArgs, PJRT_Executable_DeserializeAndLoad_Args);
+  EXPECT_FIELD(ExecutableDeserializeAndLoadArgs, executable,
+               PJRT_Executable_DeserializeAndLoad_Args, loaded_executable);
   EXPECT_EQ(static_cast<int>(c::BufferType::kBF16), PJRT_Buffer_Type_BF16);
   EXPECT_EQ(static_cast<int>(c::BufferType::kC128), PJRT_Buffer_Type_C128);
   EXPECT_EQ(static_cast<int>(c::HostBufferSemantics::kImmutableUntilTransferCompletes),

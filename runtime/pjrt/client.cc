@@ -1,9 +1,16 @@
 #include "runtime/pjrt/client.h"
 
+#include <sys/stat.h>
+
+#include <cstdlib>
+
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "runtime/base/small_file.h"
 #include "runtime/pjrt/device_buffer.h"
 #include "runtime/pjrt/device_metrics.h"
 
@@ -76,6 +83,27 @@ constexpr absl::string_view kWithoutXnnpack("\x3a\x19\x0a\x13xla_cpu_use_xnnpack
 // CPU plug-ins before this one keep the packed right side of a product by its address, and so go on
 // with old values when a variable was updated in place.
 constexpr int kFirstSoundCpuVersion = 115;
+
+void AppendOption(const std::vector<int64_t>& list, std::string* out) {
+  absl::StrAppend(out, absl::StrJoin(list, ":"));
+}
+template <typename T>
+void AppendOption(const T& value, std::string* out) {
+  absl::StrAppend(out, value);
+}
+
+// Programs for the host's own processor use what it has.
+std::string ProcessorName() {
+  const StatusOr<std::string> all = ReadSmallFile("/proc/cpuinfo");
+  std::string name;
+  for (const absl::string_view line : absl::StrSplit(all.ok() ? *all : "", '\n')) {
+    if (line.empty()) break;  // the other processors are the same
+    if (absl::StartsWith(line, "model name") || absl::StartsWith(line, "flags")) {
+      absl::StrAppend(&name, line, "\n");
+    }
+  }
+  return name;
+}
 
 // From here on a copy to the device goes on after the call.
 constexpr size_t kAsyncCopyBytes = 4096;
@@ -249,6 +277,60 @@ StatusOr<std::unique_ptr<Executable>> Client::Compile(const std::string& module)
   args.options_size = compile_options_.size();
   TFLEET_RETURN_IF_ERROR(plugin_->Call<Function::kClientCompile>(args));
   return std::make_unique<Executable>(this, args.executable);
+}
+
+StatusOr<std::string> Client::Serialize(const Executable& executable) const {
+  if (!plugin_->Has(Function::kLoadedExecutableGetExecutable) ||
+      !plugin_->Has(Function::kExecutableSerialize)) {
+    return Unimplemented(plugin_->path(), " does not serialize programs");
+  }
+  c::LoadedExecutableGetExecutableArgs get;
+  get.loaded = executable.get();
+  TFLEET_RETURN_IF_ERROR(plugin_->Call<Function::kLoadedExecutableGetExecutable>(get));
+  c::ExecutableSerializeArgs args;
+  args.executable = get.executable;
+  const Status status = plugin_->Call<Function::kExecutableSerialize>(args);
+  std::string bytes;
+  if (status.ok()) {
+    bytes.assign(args.bytes, args.bytes_size);
+    if (args.destroy != nullptr) args.destroy(args.serialized);
+  }
+  plugin_->Destroy(get.executable);
+  TFLEET_RETURN_IF_ERROR(status);
+  return bytes;
+}
+
+StatusOr<std::unique_ptr<Executable>> Client::Load(absl::string_view serialized) const {
+  if (!plugin_->Has(Function::kExecutableDeserializeAndLoad)) {
+    return Unimplemented(plugin_->path(), " does not load programs");
+  }
+  c::ExecutableDeserializeAndLoadArgs args;
+  args.client = client_;
+  args.bytes = serialized.data();
+  args.bytes_size = serialized.size();
+  TFLEET_RETURN_IF_ERROR(plugin_->Call<Function::kExecutableDeserializeAndLoad>(args));
+  return std::make_unique<Executable>(this, args.executable);
+}
+
+std::string Client::BuildId() const {
+  std::string id = absl::StrCat("1\n", plugin_->version(), "\n", platform_, "\n",
+                                absl::BytesToHexString(compile_options_), "\n");
+  struct stat file {};
+  if (::stat(plugin_->path().c_str(), &file) == 0) {
+    absl::StrAppend(&id, file.st_size, " ", file.st_mtim.tv_sec, ".", file.st_mtim.tv_nsec, "\n");
+  }
+  // Plug-ins read options of their compiler from there, too.
+  const char* const flags = std::getenv("XLA_FLAGS");
+  absl::StrAppend(&id, flags != nullptr ? flags : "", "\n");
+  for (const PluginSpec::Option& option : spec_.options) {
+    absl::StrAppend(&id, option.name, "=");
+    std::visit([&](const auto& value) { AppendOption(value, &id); }, option.value);
+    absl::StrAppend(&id, "\n");
+  }
+  for (const DeviceInfo& device : devices_) {
+    absl::StrAppend(&id, device.kind, " ", device.attributes, "\n");
+  }
+  return absl::StrCat(id, ProcessorName());
 }
 
 StatusOr<std::vector<Tensor>> Client::Start(const Executable& executable, Launch launch) const {

@@ -68,6 +68,14 @@ class Client {
   // Compiles a serialized HloModuleProto; takes milliseconds to minutes.
   StatusOr<std::unique_ptr<Executable>> Compile(const std::string& module) const;
 
+  // A compiled program as bytes, which Load takes in a later process with the same BuildId().
+  // Errors: Unimplemented for a plug-in that cannot do it; what the plug-in says.
+  StatusOr<std::string> Serialize(const Executable& executable) const;
+  StatusOr<std::unique_ptr<Executable>> Load(absl::string_view serialized) const;
+  // What a compiled program depends on besides its module: the plug-in's file and version, options
+  // (those in XLA_FLAGS too), the devices, and the processor.
+  std::string BuildId() const;
+
   struct Launch {
     int device = 0;
     // All on `device`. An argument that the module gives to a result is used up, except those in

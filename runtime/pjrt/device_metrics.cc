@@ -36,6 +36,7 @@ std::string RenderDeviceMetrics() {
   count("programs_compiled_total", c.compiled, "Programs that a plug-in compiled.");
   Add("compile_seconds_total", "counter", "Time spent compiling.",
       1e-9 * static_cast<double>(c.compile_nanos.load(std::memory_order_relaxed)), &out);
+  count("programs_loaded_total", c.loaded, "Programs from the folder of --compile_cache.");
   count("program_cache_hits_total", c.cache_hits, "Programs that were compiled already.");
   Add("buffer_bytes", "gauge", "Bytes in live buffers of devices.",
       static_cast<double>(DeviceBytesInUse()), &out);

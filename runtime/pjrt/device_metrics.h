@@ -18,6 +18,7 @@ struct DeviceCounts {
   std::atomic<int64_t> doubled{0};  // variables whose memory somebody else held
   std::atomic<int64_t> compiled{0};
   std::atomic<int64_t> compile_nanos{0};
+  std::atomic<int64_t> loaded{0};      // programs from the folder of --compile_cache
   std::atomic<int64_t> cache_hits{0};  // programs that were asked for and there
 };
 DeviceCounts& Counts();

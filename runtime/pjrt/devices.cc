@@ -1,5 +1,6 @@
 #include "runtime/pjrt/devices.h"
 
+#include <algorithm>
 #include <map>
 
 #include "absl/strings/str_format.h"
@@ -40,7 +41,8 @@ constexpr int64_t kUnknownMemory = int64_t{256} << 20;
 
 StatusOr<std::unique_ptr<Devices>> Devices::Open(const std::string& flag,
                                                  const char* (*env)(const char* name),
-                                                 const std::string& folder) {
+                                                 const std::string& folder,
+                                                 const std::string& compile_cache) {
   auto devices = std::make_unique<Devices>();
   std::string wanted = flag;
   const char* source = "--pjrt";
@@ -57,6 +59,11 @@ StatusOr<std::unique_ptr<Devices>> Devices::Open(const std::string& flag,
     if (!given.ok()) return Prefixed(absl::StrCat(source, ": "), given.status());
     specs = *std::move(given);
   }
+  if (!compile_cache.empty() && !specs.empty()) {
+    StatusOr<std::unique_ptr<CompileCache>> disk = CompileCache::Open(compile_cache);
+    if (!disk.ok()) return Prefixed("--compile_cache: ", disk.status());
+    devices->disk_ = *std::move(disk);
+  }
   for (const PluginSpec& spec : specs) {
     StatusOr<std::unique_ptr<Client>> client = Client::Open(spec);
     if (!client.ok()) {
@@ -67,11 +74,17 @@ StatusOr<std::unique_ptr<Devices>> Devices::Open(const std::string& flag,
     }
     LogDevices(**client);
     OpenClient open;
-    open.cache = std::make_unique<ExecutableCache>(client->get());
+    open.cache = std::make_unique<ExecutableCache>(client->get(), devices->disk_.get());
     open.client = *std::move(client);
     devices->clients_.push_back(std::move(open));
   }
   return devices;
+}
+
+bool Devices::HasType(absl::string_view type) const {
+  return std::any_of(clients_.begin(), clients_.end(), [type](const OpenClient& open) {
+    return open.client->spec().type == type && !open.client->devices().empty();
+  });
 }
 
 std::vector<std::unique_ptr<Device>> Devices::ForTask(const std::string& task, ThreadPool* pool,

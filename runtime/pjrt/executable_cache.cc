@@ -27,22 +27,44 @@ void ExecutableCache::Get(const std::string& module, const std::string& what, Th
   pool->Schedule([this, module, what] { Compile(module, what); });
 }
 
+std::shared_ptr<const Executable> ExecutableCache::Loaded(const std::string& module,
+                                                          const std::string& what) {
+  if (disk_ == nullptr) return nullptr;
+  const std::string key = absl::StrCat(build_id_, module);
+  const std::optional<std::string> kept = disk_->Find(key);
+  if (!kept.has_value()) return nullptr;
+  StatusOr<std::unique_ptr<Executable>> loaded = client_.Load(*kept);
+  if (!loaded.ok()) {
+    LogWarning("A program that was kept cannot be loaded; it is compiled again",
+               {{"cluster", what}, {"why", loaded.status().message()}});
+    disk_->Drop(key);
+    return nullptr;
+  }
+  ++Counts().loaded;
+  LogInfo("Loaded a compiled cluster", {{"cluster", what}, {"for", client_.platform()}});
+  return *std::move(loaded);
+}
+
 void ExecutableCache::Compile(const std::string& module, const std::string& what) {
-  const auto start = std::chrono::steady_clock::now();
-  StatusOr<std::unique_ptr<Executable>> made = client_.Compile(module);
-  const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
-  StatusOr<std::shared_ptr<const Executable>> result = std::shared_ptr<const Executable>();
-  if (!made.ok()) result = made.status();
-  if (made.ok()) {
-    result = std::shared_ptr<const Executable>(*std::move(made));
-    ++Counts().compiled;
-    Counts().compile_nanos += static_cast<int64_t>(1e6 * took.count());
-    LogInfo("Compiled a cluster", {{"cluster", what},
-                                   {"for", client_.platform()},
-                                   {"milliseconds", static_cast<int64_t>(took.count())}});
-  } else {
-    LogWarning("A cluster could not be compiled",
-               {{"cluster", what}, {"error", result.status().message()}});
+  std::shared_ptr<const Executable> loaded = Loaded(module, what);
+  const bool was_there = loaded != nullptr;
+  StatusOr<std::shared_ptr<const Executable>> result = std::move(loaded);
+  if (!was_there) {
+    const auto start = std::chrono::steady_clock::now();
+    StatusOr<std::unique_ptr<Executable>> made = client_.Compile(module);
+    const std::chrono::duration<double, std::milli> took = std::chrono::steady_clock::now() - start;
+    if (made.ok()) {
+      result = std::shared_ptr<const Executable>(*std::move(made));
+      ++Counts().compiled;
+      Counts().compile_nanos += static_cast<int64_t>(1e6 * took.count());
+      LogInfo("Compiled a cluster", {{"cluster", what},
+                                     {"for", client_.platform()},
+                                     {"milliseconds", static_cast<int64_t>(took.count())}});
+    } else {
+      result = made.status();
+      LogWarning("A cluster could not be compiled",
+                 {{"cluster", what}, {"error", result.status().message()}});
+    }
   }
   std::vector<Done> waiting;
   {
@@ -58,6 +80,13 @@ void ExecutableCache::Compile(const std::string& module, const std::string& what
     DropOld();
   }
   for (const Done& done : waiting) done(result);
+  if (was_there || disk_ == nullptr || !result.ok()) return;
+  const StatusOr<std::string> bytes = client_.Serialize(**result);
+  if (bytes.ok()) {
+    disk_->Keep(absl::StrCat(build_id_, module), *bytes);
+  } else {
+    LogWarning("A compiled program could not be kept", {{"why", bytes.status().message()}});
+  }
 }
 
 void ExecutableCache::DropOld() {

@@ -1,4 +1,5 @@
-// Compiled programs of one client, by program. Shared by all sessions: one that two of them ask for
+// Compiled programs of one client, by program, in memory and, where there is a folder for them, on
+// disk. Shared by all sessions: one that two of them ask for
 // is compiled once. Bounded: the ones that nobody asked for longest go first. Thread-safe.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include "runtime/base/mutex.h"
 #include "runtime/base/thread_pool.h"
 #include "runtime/pjrt/client.h"
+#include "runtime/pjrt/compile_cache.h"
 
 namespace tensorfleet::pjrt {
 
@@ -18,8 +20,12 @@ class ExecutableCache {
  public:
   using Done = std::function<void(StatusOr<std::shared_ptr<const Executable>>)>;
 
-  explicit ExecutableCache(const Client* client, size_t max_programs = 1024)
-      : client_(*client), max_programs_(max_programs) {}
+  // `disk` may be null; it outlives this.
+  ExecutableCache(const Client* client, const CompileCache* disk, size_t max_programs = 1024)
+      : client_(*client),
+        disk_(disk),
+        build_id_(disk == nullptr ? "" : client->BuildId()),
+        max_programs_(max_programs) {}
 
   // Calls `done` once: here when the program is there already, else on a thread of `pool`, which
   // compiles it or waits for whoever does without being blocked. `what` is for the log. A failure
@@ -35,7 +41,12 @@ class ExecutableCache {
   void Compile(const std::string& module, const std::string& what);
   void DropOld() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
+  // From the disk; null when it is not there, or of no use.
+  std::shared_ptr<const Executable> Loaded(const std::string& module, const std::string& what);
+
   const Client& client_;
+  const CompileCache* const disk_;
+  const std::string build_id_;
   const size_t max_programs_;
   Mutex mu_;
   absl::flat_hash_map<std::string, std::unique_ptr<Entry>> entries_ ABSL_GUARDED_BY(mu_);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/pjrt/pjrt_device.h"
+#include "runtime/place/expand/expand_calls.h"
 
 namespace tensorfleet::pjrt {
 namespace {
@@ -31,6 +32,16 @@ struct Call {
   ClusterFrame frame;
 };
 
+// Branches and loops as single nodes: a cluster's host calls no functions.
+StatusOr<std::unique_ptr<Graph>> WithoutCalls(const Graph& graph) {
+  std::unique_ptr<Graph> plain = graph.Clone();
+  RewriteContext context;
+  context.options.gather_clusters = false;
+  context.options.lower_all_control_flow = true;
+  TFLEET_RETURN_IF_ERROR(ExpandCalls(plain.get(), context));
+  return plain;
+}
+
 }  // namespace
 
 StatusOr<const Executor*> HostCluster::Prepare() const {
@@ -46,7 +57,8 @@ StatusOr<const Executor*> HostCluster::Prepare() const {
                             device->MakeKernel(init, device->kernels()));
     return std::shared_ptr<const Kernel>(std::move(kernel));
   };
-  TFLEET_ASSIGN_OR_RETURN(executor_, Executor::Compile(body_.graph().Clone(), options));
+  TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, WithoutCalls(body_.graph()));
+  TFLEET_ASSIGN_OR_RETURN(executor_, Executor::Compile(std::move(graph), options));
   return executor_.get();
 }
 

@@ -34,6 +34,8 @@ constexpr Function kNeeded[] = {
     Function::kBufferReadyEvent,
 };
 
+constexpr size_t kHeader = sizeof(c::Head) + sizeof(c::Version);
+
 absl::StatusCode CodeOf(c::ErrorCode code) {
   return code > 0 && code <= static_cast<int>(absl::StatusCode::kUnauthenticated)
              ? static_cast<absl::StatusCode>(code)
@@ -62,16 +64,18 @@ StatusOr<std::unique_ptr<Plugin>> Plugin::Load(const std::string& path) {
   return plugin;
 }
 
+bool Plugin::Has(c::Function f) const {
+  return static_cast<size_t>(f) < (api_->struct_size - kHeader) / sizeof(void*) && At(f) != nullptr;
+}
+
 Status Plugin::CheckTable() const {
-  constexpr size_t kHeader = sizeof(c::Head) + sizeof(c::Version);
   if (api_->struct_size < kHeader || api_->version.major != 0) {
     return FailedPrecondition(path_, " speaks version ", api_->version.major, ".",
                               api_->version.minor,
                               " of the PJRT interface; this program speaks 0.81 and later 0.x");
   }
-  const size_t count = (api_->struct_size - kHeader) / sizeof(void*);
   for (const Function f : kNeeded) {
-    if (static_cast<size_t>(f) < count && At(f) != nullptr) continue;
+    if (Has(f)) continue;
     return FailedPrecondition(path_, " (PJRT ", version(), ") lacks function ", static_cast<int>(f),
                               " of the PJRT interface: use a newer plug-in");
   }
@@ -148,6 +152,13 @@ void Plugin::Destroy(c::LoadedExecutable* executable) const {
   c::LoadedExecutableArgs args;
   args.executable = executable;
   (void)Call<Function::kLoadedExecutableDestroy>(args);
+}
+
+void Plugin::Destroy(c::Executable* executable) const {
+  if (executable == nullptr || !Has(Function::kExecutableDestroy)) return;
+  c::ExecutableArgs args;
+  args.executable = executable;
+  (void)Call<Function::kExecutableDestroy>(args);
 }
 
 }  // namespace tensorfleet::pjrt

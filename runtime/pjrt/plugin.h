@@ -25,6 +25,8 @@ class Plugin {
   std::string version() const;
   int minor_version() const { return api_->version.minor; }
 
+  // Whether its table has the function. Those that every plug-in needs are there.
+  bool Has(c::Function f) const;
   // Calls function `F` of the table; fills in the size of `args`.
   template <c::Function F, typename Args>
   Status Call(Args& args) const {
@@ -40,6 +42,7 @@ class Plugin {
   void Destroy(c::Event* event) const;
   void Destroy(c::Buffer* buffer) const;
   void Destroy(c::LoadedExecutable* executable) const;
+  void Destroy(c::Executable* executable) const;
 
  private:
   Plugin(std::string path, const c::Plugin_Api* api) : path_(std::move(path)), api_(api) {}

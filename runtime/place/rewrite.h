@@ -31,6 +31,8 @@ struct RewriteOptions {
   // While and If become Switch and Merge nodes where the client allows it
   // (`_lower_using_switch_merge`). Not an optimisation: loops may span tasks only in that form.
   bool lower_control_flow = true;
+  // Where nothing can call functions, those too of which the client did not allow it.
+  bool lower_all_control_flow = false;
   // What can be compiled together on an accelerator becomes one node. Not in partial runs, whose
   // feeds come one after the other.
   bool gather_clusters = true;

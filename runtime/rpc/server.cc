@@ -200,6 +200,8 @@ StatusOr<std::unique_ptr<Server>> Server::Start(ServerOptions options) {
   worker.idle_timeout = options.session_idle_timeout;
   worker.limits = options.limits;
   worker.more_devices = options.more_devices;
+  worker.collectives = {options.member_silence, options.group_patience,
+                        options.default_session_config.experimental().collective_group_leader()};
   s.worker = std::make_unique<Worker>(std::move(worker));
 
   Master::Options master;

@@ -56,6 +56,9 @@ struct ServerOptions {
   // (Master::Options), a session here whose master is not heard of (Worker::Options). 0: never.
   std::chrono::milliseconds session_idle_timeout = std::chrono::hours(24);
   std::chrono::milliseconds master_lease = std::chrono::minutes(10);
+  // For collectives, see WorkerCollectives::Options.
+  std::chrono::milliseconds member_silence{5'000};
+  std::chrono::milliseconds group_patience = std::chrono::minutes(10);
   // Where other tensorfleet servers fetch tensors from this one, beside gRPC; 0: any free port; -1:
   // nowhere, tensors go through gRPC both ways.
   int tensor_port = 0;

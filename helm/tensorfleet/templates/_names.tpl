@@ -59,10 +59,8 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- define "tensorfleet.leaseName" -}}
 {{- if .Values.leaderElection.id }}
 {{- .Values.leaderElection.id }}
-{{- else if .Values.watchNamespace }}
+{{- else }}
 {{- printf "%s.tensorfleet.dev" (include "tensorfleet.fullname" .) }}
-{{- else -}}
-1ca428e5.training-operator.kubeflow.org
 {{- end }}
 {{- end }}
 

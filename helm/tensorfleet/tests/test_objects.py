@@ -160,10 +160,20 @@ def test_settings_of_the_operator_become_flags(template):
     assert {"name": "metrics", "port": 1234, "targetPort": "metrics"} in rendered.one("Service")["spec"]["ports"]
 
 
-def test_leader_election_is_on_under_the_reference_lease(template):
+def test_leader_election_is_on_under_the_releases_own_lease(template):
     assert "--leader-elect" in template().args
-    assert "--leader-election-id=1ca428e5.training-operator.kubeflow.org" in template().args
-    assert "--leader-election-id=tensorfleet.tensorfleet.dev" in template({"watchNamespace": "a"}).args
+    assert "--leader-election-id=tensorfleet.tensorfleet.dev" in template().args
+    assert "--leader-election-namespace=fleet" in template({"watchNamespace": "a"}).args
+
+
+def test_nothing_has_a_name_of_training_operators(template):
+    for item in template(values={}, release="training").objects:
+        assert "training-operator" not in item["metadata"]["name"]
+    for webhook in template().one("ValidatingWebhookConfiguration")["webhooks"]:
+        assert "training-operator" not in webhook["name"]
+
+
+def test_leader_election_may_be_off(template):
     assert not [a for a in template({"leaderElection": {"enabled": False}}).args if "leader" in a]
 
 

@@ -19,11 +19,14 @@ struct ChildMeta {
   std::string namespace_;
   std::string uid;
   std::string resource_version;
-  std::string job_name;    // label; empty when absent
+  // The job it belongs to and the replica that it is: by its owner and its name, which nobody can
+  // edit; without an owner by its labels. Empty when there is neither.
+  std::string job_name;
   std::string owner_uid;   // of the owner that is the controller; empty when there is none
   bool has_owner = false;  // of any kind
-  // From the labels; nothing when they do not name one of our replicas.
+  // Nothing when neither name nor labels are those of one of our replicas.
   std::optional<ReplicaId> replica;
+  bool has_other_labels = false;  // than a replica of that job and name is to have
   // When the object is being deleted: the instant at which its grace period ends.
   std::optional<absl::Time> deletion_time;
 

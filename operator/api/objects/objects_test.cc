@@ -121,10 +121,11 @@ TEST(Pod, TakesTheExitCodeOfTheTensorflowContainerOnly) {
 }
 
 // A pod deleted at 22:58:20 with 30 s of grace, whose container ended with 0 at `finished`.
-Pod DeletedPod(const std::string& finished) {
+Pod DeletedPod(const std::string& finished, int grace = 30) {
   const std::string text =
       R"({"metadata":{"name":"p","deletionTimestamp":"2024-01-05T22:58:50Z",
-          "deletionGracePeriodSeconds":30},"status":{"phase":"Succeeded","containerStatuses":[
+          "deletionGracePeriodSeconds":)" +
+      std::to_string(grace) + R"(},"status":{"phase":"Succeeded","containerStatuses":[
           {"name":"tensorflow","state":{"terminated":{"exitCode":0,"finishedAt":")" +
       finished + R"("}}}]}})";
   return *PodFromJson(Json::parse(text));
@@ -136,10 +137,42 @@ TEST(Pod, ThatEndedBecauseItWasDeletedHasNotFinished) {
   EXPECT_FALSE(pod.exit_code);
 }
 
-TEST(Pod, ThatFinishedBeforeItWasDeletedHasFinished) {
-  const Pod pod = DeletedPod("2024-01-05T22:58:19Z");
+TEST(Pod, ThatFinishedLongBeforeItWasDeletedHasFinished) {
+  const Pod pod = DeletedPod("2024-01-05T22:57:20Z");
   EXPECT_EQ(pod.phase, PodPhase::kSucceeded);
   EXPECT_EQ(pod.exit_code, 0);
+}
+
+// finishedAt is the node's time, deletionTimestamp the API server's.
+TEST(Pod, IsNotSaidToHaveFinishedByAClockThatIsSecondsOff) {
+  EXPECT_EQ(DeletedPod("2024-01-05T22:58:10Z").phase, PodPhase::kRunning);
+}
+
+// The API server gives a pod that has ended no grace: it goes at once, unless finalizers hold it.
+TEST(Pod, ThatHadEndedWhenItWasDeletedHasFinishedWhateverTheClocksSay) {
+  EXPECT_EQ(DeletedPod("2024-01-05T22:59:30Z", /*grace=*/0).phase, PodPhase::kSucceeded);
+}
+
+// Labels can be edited; owner and name cannot.
+TEST(Pod, IsTheReplicaThatItsNameSaysWhateverBecomesOfItsLabels) {
+  const auto with_labels = [](const std::string& labels) {
+    return *PodFromJson(Json::parse(
+        R"({"metadata":{"name":"my-job-worker-1","labels":)" + labels +
+        R"(,"ownerReferences":[{"kind":"TFJob","name":"my-job","uid":"u","controller":true}]}})"));
+  };
+  for (const char* labels :
+       {"{}", R"({"training.kubeflow.org/job-name":"other"})",
+        R"({"training.kubeflow.org/job-name":"my-job","training.kubeflow.org/replica-type":"worker",
+            "training.kubeflow.org/replica-index":"0"})"}) {
+    const Pod pod = with_labels(labels);
+    EXPECT_EQ(pod.meta.job_name, "my-job") << labels;
+    ASSERT_TRUE(pod.meta.replica) << labels;
+    EXPECT_EQ(*pod.meta.replica, (ReplicaId{ReplicaType::kWorker, 1})) << labels;
+    EXPECT_TRUE(pod.meta.has_other_labels) << labels;
+  }
+  EXPECT_FALSE(with_labels(R"({"training.kubeflow.org/job-name":"my-job",
+      "training.kubeflow.org/replica-type":"worker","training.kubeflow.org/replica-index":"1"})")
+                   .meta.has_other_labels);
 }
 
 TEST(Pod, KeepsOnlyConditionsThatAreNews) {

@@ -131,15 +131,20 @@ std::optional<absl::Time> EndOfTraining(const Json& status) {
   return std::nullopt;
 }
 
+// How far the clocks of nodes may be off: it must not decide who has done its work.
+constexpr absl::Duration kClockMargin = absl::Minutes(1);
+
 // True when the pod ended well only because it was told to end: its deletion was asked for first. A
 // server that drains on SIGTERM and a trainer that saves a last checkpoint both leave with 0, and
-// neither has done its work.
+// neither has done its work. The API server gives no grace to a pod that has ended, as far as it
+// has heard; one that ended shortly before, by its node's clock, is run again rather than believed.
 bool WasStopped(const Json& metadata, const Json& status, const Pod& pod) {
   if (pod.phase != PodPhase::kSucceeded || !pod.meta.deletion_time) return false;
   const int64_t grace = IntMember(metadata, "deletionGracePeriodSeconds", 0, kMaxInt32).value_or(0);
+  if (grace == 0) return false;
   const absl::Time asked = *pod.meta.deletion_time - absl::Seconds(grace);
   const std::optional<absl::Time> ended = EndOfTraining(status);
-  return ended && *ended >= asked;
+  return !ended || *ended > asked - kClockMargin;
 }
 
 }  // namespace

@@ -139,6 +139,28 @@ TEST(Kubeconfig, ResolvesFilesAgainstItsFolder) {
   EXPECT_EQ(config->tls.key_pem, "K");
 }
 
+// As `KUBECONFIG=a:b kubectl` does.
+TEST(Kubeconfig, SeveralAreMerged) {
+  TempFolder one, two;
+  const std::string first = one.Write("config",
+                                      "contexts:\n- {name: here, context: {cluster: c, user: u}}\n"
+                                      "users:\n- {name: u, user: {tokenFile: token}}\n");
+  one.Write("token", "from-one");
+  const std::string second = two.Write(
+      "config",
+      "current-context: here\ncontexts:\n- {name: here, context: {cluster: other, user: u}}\n"
+      "clusters:\n- {name: c, cluster: {server: \"https://c\", certificate-authority: ca.pem}}\n"
+      "users:\n- {name: u, user: {token: not-this}}\n");
+  two.Write("ca.pem", "CA");
+  const auto config = LoadKubeconfigs({"/nowhere/config", first, second}, "", Clock::Real());
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->server, "https://c");
+  EXPECT_EQ(config->tls.ca_pem, "CA") << "relative to the file that it stands in";
+  EXPECT_EQ(config->credentials->Get()->authorization, "Bearer from-one");
+  EXPECT_THAT(LoadKubeconfigs({"/nowhere/config"}, "", Clock::Real()).status().message(),
+              HasSubstr("/nowhere/config"));
+}
+
 TEST(Kubeconfig, TakesUserAndPassword) {
   EXPECT_EQ(Parse(WithUser("{username: u, password: p}"))->credentials->Get()->authorization,
             "Basic dTpw");
@@ -192,6 +214,43 @@ TEST(ExecPlugin, GivesATokenUntilItExpires) {
   clock.Advance(std::chrono::minutes(50));
   ASSERT_TRUE(config->credentials->Get().ok());
   EXPECT_EQ(runs(), 2);
+}
+
+TEST(ExecPlugin, ItsOwnVariablesWinOverOurs) {
+  TempFolder folder;
+  folder.Write(
+      "plugin",
+      "#!/bin/sh\necho '{\"kind\":\"ExecCredential\",\"apiVersion\":\"client.authentication."
+      "k8s.io/v1\",\"status\":{\"token\":\"'$FLEET_WHO'\"}}'\n",
+      0700);
+  setenv("FLEET_WHO", "ours", 1);
+  auto config = ParseKubeconfig(
+      WithUser("{exec: {apiVersion: client.authentication.k8s.io/v1, command: ./plugin, env: "
+               "[{name: FLEET_WHO, value: theirs}]}}"),
+      folder.path(), "", Clock::Real());
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->credentials->Get()->authorization, "Bearer theirs");
+  unsetenv("FLEET_WHO");
+}
+
+// A renewal of the lease has seconds; a plug-in that asks somebody for a second factor has a
+// minute.
+TEST(ExecPlugin, ThatIsSlowHoldsARequestUpUntilItsDeadlineOnly) {
+  TempFolder folder;
+  const std::string go = folder.path() + "/go";
+  folder.Write("p",
+               "#!/bin/sh\nwhile ! [ -e " + go +
+                   " ]; do sleep 0.01; done\necho '{\"kind\":\"ExecCredential\",\"apiVersion\":"
+                   "\"client.authentication.k8s.io/v1\",\"status\":{\"token\":\"t\"}}'\n",
+               0700);
+  ExecPlugin plugin;
+  plugin.api_version = "client.authentication.k8s.io/v1";
+  plugin.command = folder.path() + "/p";
+  auto credentials = ExecCredentials(plugin, Clock::Real());
+  EXPECT_EQ(credentials->Get(http::After(std::chrono::milliseconds(50))).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  folder.Write("go", "");
+  EXPECT_EQ(credentials->Get()->authorization, "Bearer t") << "of the run that was begun";
 }
 
 TEST(ExecPlugin, FailuresAreExplained) {

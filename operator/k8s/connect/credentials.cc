@@ -13,7 +13,7 @@ namespace {
 class Fixed final : public Credentials {
  public:
   explicit Fixed(Credential credential) : credential_(std::move(credential)) {}
-  StatusOr<Credential> Get() override { return credential_; }
+  StatusOr<Credential> Get(http::Deadline) override { return credential_; }
 
  private:
   const Credential credential_;
@@ -23,7 +23,7 @@ class FromFile final : public Credentials {
  public:
   FromFile(std::string path, const Clock* clock) : path_(std::move(path)), clock_(clock) {}
 
-  StatusOr<Credential> Get() override {
+  StatusOr<Credential> Get(http::Deadline) override {
     MutexLock lock(&mu_);
     const auto now = clock_->NowSteady();
     if (has_token_ && now - read_at_ < std::chrono::minutes(1)) return credential_;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "operator/http/stream.h"
 #include "runtime/base/clock.h"
 #include "runtime/base/status.h"
 
@@ -22,8 +23,10 @@ struct Credential {
 class Credentials {
  public:
   virtual ~Credentials() = default;
-  // What to present now. May read a file or run a program, but usually answers from memory.
-  virtual StatusOr<Credential> Get() = 0;
+  // What to present now. May read a file or run a program, but usually answers from memory. By
+  // `deadline` there is an answer; a program that is still running then answers whoever asks next.
+  virtual StatusOr<Credential> Get(http::Deadline deadline) = 0;
+  StatusOr<Credential> Get() { return Get(http::kNoDeadline); }
   // The server refused what Get returned: forget it.
   virtual void Invalidate() {}
 };
@@ -39,7 +42,8 @@ struct ExecPlugin {
   std::string api_version;  // client.authentication.k8s.io/v1 or v1beta1
   std::string command;  // absolute, relative to the kubeconfig (resolved by the caller), or on PATH
   std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;  // added to ours
+  // Added to ours; of two variables of one name these win.
+  std::vector<std::pair<std::string, std::string>> env;
   std::string install_hint;
   std::string
       cluster_info_json;  // spec.cluster for plug-ins that want it; empty when not asked for

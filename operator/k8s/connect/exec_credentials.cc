@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -28,7 +29,15 @@ using Time = std::chrono::steady_clock::time_point;
 // The environment of `plugin`: ours, what its configuration adds, and what we tell it.
 std::vector<std::string> EnvironmentOf(const ExecPlugin& plugin) {
   std::vector<std::string> env;
-  for (char** e = environ; *e != nullptr; ++e) env.emplace_back(*e);
+  for (char** e = environ; *e != nullptr; ++e) {
+    const absl::string_view variable = *e;
+    const absl::string_view name = variable.substr(0, variable.find('='));
+    // The first of two of one name is what a program finds.
+    const bool is_set = name == "KUBERNETES_EXEC_INFO" ||
+                        std::any_of(plugin.env.begin(), plugin.env.end(),
+                                    [&](const auto& entry) { return entry.first == name; });
+    if (!is_set) env.emplace_back(*e);
+  }
   for (const auto& [name, value] : plugin.env) env.push_back(name + "=" + value);
   nlohmann::json info = {{"apiVersion", plugin.api_version},
                          {"kind", "ExecCredential"},
@@ -136,15 +145,36 @@ class Exec final : public Credentials {
  public:
   Exec(ExecPlugin plugin, const Clock* clock) : plugin_(std::move(plugin)), clock_(clock) {}
 
-  StatusOr<Credential> Get() override {
-    // Held while the program runs: concurrent requests wait for the one run instead of starting
-    // more.
+  ~Exec() override {
+    if (runner_.joinable()) runner_.join();
+  }
+
+  StatusOr<Credential> Get(http::Deadline deadline) override {
     MutexLock lock(&mu_);
     const absl::Time now = absl::FromUnixNanos(clock_->NowUnixNanos());
     if (has_ && now + absl::Seconds(30) < expires_) return credential_;
-    TFLEET_ASSIGN_OR_RETURN(const std::string output, Run(plugin_));
-    TFLEET_RETURN_IF_ERROR(Parse(output));
-    has_ = true;
+    // Concurrent requests wait for the one run instead of starting more.
+    if (!running_) {
+      if (runner_.joinable()) runner_.join();  // it has ended
+      running_ = true;
+      runner_ = std::thread([this] {
+        const StatusOr<std::string> output = Run(plugin_);
+        MutexLock done(&mu_);
+        outcome_ = output.ok() ? Parse(*output) : output.status();
+        has_ = outcome_.ok();
+        running_ = false;
+        ++runs_;
+        changed_.NotifyAll();
+      });
+    }
+    const int64_t before = runs_;
+    while (runs_ == before) {
+      if (!changed_.WaitUntil(&mu_, std::min(deadline, http::After(std::chrono::minutes(5)))) &&
+          std::chrono::steady_clock::now() >= deadline) {
+        return DeadlineExceeded("credential plug-in ", plugin_.command, " has not answered yet");
+      }
+    }
+    TFLEET_RETURN_IF_ERROR(outcome_);
     return credential_;
   }
 
@@ -192,6 +222,11 @@ class Exec final : public Credentials {
   const ExecPlugin plugin_;
   const Clock* const clock_;
   Mutex mu_;
+  CondVar changed_;
+  bool running_ ABSL_GUARDED_BY(mu_) = false;
+  int64_t runs_ ABSL_GUARDED_BY(mu_) = 0;
+  Status outcome_ ABSL_GUARDED_BY(mu_);  // of the last run
+  std::thread runner_ ABSL_GUARDED_BY(mu_);
   bool has_ ABSL_GUARDED_BY(mu_) = false;
   absl::Time expires_ ABSL_GUARDED_BY(mu_);
   Credential credential_ ABSL_GUARDED_BY(mu_);

@@ -1,8 +1,11 @@
 #include "operator/k8s/connect/http_transport.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
 #include <vector>
 
+#include "operator/http/proxy.h"
 #include "operator/http/stream.h"
 #include "runtime/base/mutex.h"
 
@@ -15,17 +18,20 @@ struct Connection {
   std::unique_ptr<http::Stream> stream;
   http::MessageReader reader;
   std::shared_ptr<SSL_CTX> tls;  // what it was made with; changes when certificates do
+  std::chrono::steady_clock::time_point opened = std::chrono::steady_clock::now();
   std::chrono::steady_clock::time_point idle_since;
 };
 
 class HttpTransport final : public Transport {
  public:
   HttpTransport(const ClusterConfig& config, http::Endpoint endpoint, std::string prefix,
-                std::shared_ptr<SSL_CTX> tls, HttpTransportOptions options)
+                std::shared_ptr<SSL_CTX> tls, std::optional<http::Proxy> proxy,
+                HttpTransportOptions options)
       : config_(config),
         endpoint_(std::move(endpoint)),
         prefix_(std::move(prefix)),
         server_name_(config.tls_server_name.empty() ? endpoint_.host : config.tls_server_name),
+        proxy_(std::move(proxy)),
         options_(std::move(options)),
         tls_(std::move(tls)) {
     const bool v6 = endpoint_.host.find(':') != std::string::npos;
@@ -55,7 +61,7 @@ class HttpTransport final : public Transport {
   StatusOr<Response> Exchange(const Request& request, OnData* on_data) {
     Credential credential;
     if (config_.credentials != nullptr) {
-      TFLEET_ASSIGN_OR_RETURN(credential, config_.credentials->Get());
+      TFLEET_ASSIGN_OR_RETURN(credential, config_.credentials->Get(request.deadline));
     }
     TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<SSL_CTX> tls, TlsFor(credential));
     const std::string head = HeadOf(request, credential);
@@ -188,6 +194,9 @@ class HttpTransport final : public Transport {
 
   void GiveBack(std::unique_ptr<Connection> connection) {
     connection->idle_since = std::chrono::steady_clock::now();
+    // Of several API servers behind one address a new connection may get another: one that has
+    // come back to life gets its share again.
+    if (connection->idle_since - connection->opened > options_.max_age) return;
     std::vector<std::unique_ptr<Connection>> closed;  // outside the lock
     MutexLock lock(&mu_);
     auto fresh = std::find_if(idle_.begin(), idle_.end(), [&](const auto& idle) {
@@ -203,9 +212,10 @@ class HttpTransport final : public Transport {
   StatusOr<std::unique_ptr<Connection>> Open(const Request& request,
                                              const std::shared_ptr<SSL_CTX>& tls) {
     const auto deadline = std::min(request.deadline, http::After(options_.connect_time));
-    TFLEET_ASSIGN_OR_RETURN(std::unique_ptr<http::Stream> stream,
-                            http::Stream::Connect(endpoint_, endpoint_.tls ? tls.get() : nullptr,
-                                                  server_name_, deadline, request.cancel));
+    TFLEET_ASSIGN_OR_RETURN(
+        std::unique_ptr<http::Stream> stream,
+        http::Stream::Connect(endpoint_, endpoint_.tls ? tls.get() : nullptr, server_name_,
+                              deadline, request.cancel, proxy_ ? &*proxy_ : nullptr));
     auto connection = std::make_unique<Connection>(std::move(stream));
     connection->tls = tls;
     return connection;
@@ -215,6 +225,7 @@ class HttpTransport final : public Transport {
   const http::Endpoint endpoint_;
   const std::string prefix_;
   const std::string server_name_;
+  const std::optional<http::Proxy> proxy_;
   const HttpTransportOptions options_;
   std::string host_header_;
   Mutex mu_;
@@ -233,8 +244,14 @@ StatusOr<std::unique_ptr<Transport>> MakeHttpTransport(const ClusterConfig& conf
   if (endpoint.tls) {
     TFLEET_ASSIGN_OR_RETURN(tls, http::ClientContext(config.tls));
   }
-  return std::unique_ptr<Transport>(std::make_unique<HttpTransport>(
-      config, std::move(endpoint), std::move(prefix), std::move(tls), std::move(options)));
+  TFLEET_ASSIGN_OR_RETURN(std::optional<http::Proxy> proxy,
+                          http::ProxyFor(endpoint, config.proxy_url, [](const char* name) {
+                            const char* value = std::getenv(name);
+                            return std::string(value == nullptr ? "" : value);
+                          }));
+  return std::unique_ptr<Transport>(
+      std::make_unique<HttpTransport>(config, std::move(endpoint), std::move(prefix),
+                                      std::move(tls), std::move(proxy), std::move(options)));
 }
 
 }  // namespace tensorfleet::k8s

@@ -13,6 +13,7 @@ struct HttpTransportOptions {
   int max_idle_connections = 64;
   std::chrono::seconds idle_time{90};  // older ones are closed rather than tried
   std::chrono::seconds connect_time{10};
+  std::chrono::seconds max_age{300};  // an older connection is closed after its request
   size_t max_body_bytes = 64 << 20;
   std::string user_agent = "tensorfleet-operator";
 };

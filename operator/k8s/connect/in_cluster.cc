@@ -46,11 +46,9 @@ StatusOr<ClusterConfig> FindClusterConfig(const std::string& path, const std::st
                                           const Clock* clock) {
   if (!path.empty()) return LoadKubeconfig(path, context, clock);
   const std::string from_env = Env("KUBECONFIG");
-  for (const std::string& file :
-       std::vector<std::string>(absl::StrSplit(from_env, ':', absl::SkipEmpty()))) {
-    if (std::ifstream(file).good()) return LoadKubeconfig(file, context, clock);
+  if (!from_env.empty()) {
+    return LoadKubeconfigs(absl::StrSplit(from_env, ':', absl::SkipEmpty()), context, clock);
   }
-  if (!from_env.empty()) return NotFound("KUBECONFIG names no file that exists: ", from_env);
   StatusOr<ClusterConfig> in_cluster = InClusterConfig(clock);
   if (in_cluster.ok() || !absl::IsNotFound(in_cluster.status())) return in_cluster;
   const std::string home = Env("HOME");

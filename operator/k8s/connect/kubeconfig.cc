@@ -8,6 +8,8 @@
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_join.h"
+#include "operator/http/proxy.h"
 #include "operator/k8s/connect/cluster_config.h"
 
 namespace tensorfleet::k8s {
@@ -106,8 +108,9 @@ StatusOr<ClusterConfig> FromRoot(const YAML::Node& root, const std::string& fold
   config.server = Text(cluster, "server");
   if (config.server.empty())
     return InvalidArgument("the cluster of context ", context, " has no server");
-  if (!Text(cluster, "proxy-url").empty()) {
-    return Unimplemented("proxy-url is not supported; reach the API server directly");
+  config.proxy_url = Text(cluster, "proxy-url");
+  if (!config.proxy_url.empty()) {
+    TFLEET_RETURN_IF_ERROR(Prefixed("proxy-url: ", http::ParseProxy(config.proxy_url).status()));
   }
   config.tls_server_name = Text(cluster, "tls-server-name");
   config.tls.insecure_skip_verify = Text(cluster, "insecure-skip-tls-verify") == "true";
@@ -143,6 +146,58 @@ StatusOr<ClusterConfig> FromRoot(const YAML::Node& root, const std::string& fold
   return config;
 }
 
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash);
+}
+
+StatusOr<std::string> ReadFile(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return NotFound("kubeconfig ", path, " cannot be read");
+  return text.str();
+}
+
+// Makes the file names of an entry absolute: they are relative to the file that they stand in.
+void ResolveFiles(YAML::Node entry, const std::string& folder) {
+  for (const char* part : {"cluster", "user"}) {
+    YAML::Node node = entry[part];
+    if (!node || !node.IsMap()) continue;
+    for (const char* key :
+         {"certificate-authority", "client-certificate", "client-key", "tokenFile"}) {
+      if (const std::string path = Text(node, key); !path.empty())
+        node[key] = Resolve(path, folder);
+    }
+    if (const YAML::Node exec = node["exec"]; exec && exec.IsMap()) {
+      const std::string command = Text(exec, "command");
+      if (absl::StrContains(command, "/")) node["exec"]["command"] = Resolve(command, folder);
+    }
+  }
+}
+
+void MergeInto(YAML::Node& merged, const YAML::Node& root, const std::string& folder) {
+  for (const char* list : {"contexts", "clusters", "users"}) {
+    const YAML::Node entries = root[list];
+    if (!entries || !entries.IsSequence()) continue;
+    for (const YAML::Node& entry : entries) {
+      const YAML::Node held = merged[list];
+      bool is_there = false;
+      for (size_t i = 0; held && i < held.size(); ++i) {
+        is_there = is_there || Text(held[i], "name") == Text(entry, "name");
+      }
+      if (is_there || !entry.IsMap()) continue;
+      YAML::Node copy = YAML::Clone(entry);
+      ResolveFiles(copy, folder);
+      merged[list].push_back(copy);
+    }
+  }
+  const std::string current = Text(root, "current-context");
+  if (Text(merged, "current-context").empty() && !current.empty()) {
+    merged["current-context"] = current;
+  }
+}
+
 }  // namespace
 
 StatusOr<ClusterConfig> ParseKubeconfig(const std::string& text, const std::string& folder,
@@ -156,15 +211,42 @@ StatusOr<ClusterConfig> ParseKubeconfig(const std::string& text, const std::stri
 
 StatusOr<ClusterConfig> LoadKubeconfig(const std::string& path, const std::string& context,
                                        const Clock* clock) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return NotFound("kubeconfig ", path, " cannot be read");
-  const size_t slash = path.rfind('/');
-  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
-  StatusOr<ClusterConfig> config = ParseKubeconfig(text.str(), folder, context, clock);
+  TFLEET_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  StatusOr<ClusterConfig> config = ParseKubeconfig(text, FolderOf(path), context, clock);
   if (!config.ok()) return Prefixed(absl::StrCat("kubeconfig ", path, ": "), config.status());
   return config;
+}
+
+StatusOr<ClusterConfig> LoadKubeconfigs(const std::vector<std::string>& paths,
+                                        const std::string& context, const Clock* clock) {
+  YAML::Node merged(YAML::NodeType::Map);
+  std::vector<std::string> read;
+  for (const std::string& path : paths) {
+    const StatusOr<std::string> text = ReadFile(path);
+    if (absl::IsNotFound(text.status())) continue;
+    TFLEET_RETURN_IF_ERROR(text.status());
+    read.push_back(path);
+    try {
+      const YAML::Node root = YAML::Load(*text);
+      if (root.IsNull()) continue;  // an empty file
+      if (!root.IsMap()) {
+        return InvalidArgument("kubeconfig ", path, ": the document is not a map");
+      }
+      MergeInto(merged, root, FolderOf(path));
+    } catch (const YAML::Exception& e) {
+      return InvalidArgument("kubeconfig ", path, ": not YAML: ", e.what());
+    }
+  }
+  if (read.empty()) {
+    return NotFound("KUBECONFIG names no file that exists: ", absl::StrJoin(paths, ":"));
+  }
+  try {
+    StatusOr<ClusterConfig> config = FromRoot(merged, "", context, clock);
+    if (config.ok()) return config;
+    return Prefixed(absl::StrCat("kubeconfig ", absl::StrJoin(read, ":"), ": "), config.status());
+  } catch (const YAML::Exception& e) {
+    return InvalidArgument("kubeconfig: ", e.what());
+  }
 }
 
 }  // namespace tensorfleet::k8s

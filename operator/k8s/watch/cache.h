@@ -73,8 +73,10 @@ class Cache final : public ObjectSink {
     MutexLock lock(&mu_);
     if (tombstones_.contains(Traits::Uid(*object))) return Ptr();
     const auto it = objects_.find(KeyOf(*object));
-    if (it != objects_.end() && !IsNewer(Traits::Version(*object), Traits::Version(**it)))
+    if (it != objects_.end() && !before_.contains(*it) &&
+        !IsNewer(Traits::Version(*object), Traits::Version(**it))) {
       return *it;
+    }
     Put(object);
     return object;
   }
@@ -88,13 +90,20 @@ class Cache final : public ObjectSink {
   }
 
   // ObjectSink.
-  void BeginList() override {
+  void BeginList(bool afresh) override {
     MutexLock lock(&mu_);
     listed_.clear();
+    before_.clear();
+    if (!afresh) return;
+    // Versions from here on cannot be compared with those that are held.
+    before_.insert(objects_.begin(), objects_.end());
+    tombstones_.clear();
+    burials_.clear();
   }
   void AbandonList() override {
     MutexLock lock(&mu_);
     listed_ = {};
+    before_ = {};
   }
   Status Listed(absl::string_view object) override { return Upsert(object, /*listed=*/true); }
   Status Changed(absl::string_view object) override { return Upsert(object, /*listed=*/false); }
@@ -104,13 +113,14 @@ class Cache final : public ObjectSink {
     {
       MutexLock lock(&mu_);
       for (const Ptr& object : std::vector<Ptr>(objects_.begin(), objects_.end())) {
+        if (listed_.contains(Traits::Uid(*object))) continue;
         // What we made ourselves after the list was taken is not in it, yet there.
-        if (listed_.contains(Traits::Uid(*object)) || IsNewer(Traits::Version(*object), version))
-          continue;
+        if (!before_.contains(object) && IsNewer(Traits::Version(*object), version)) continue;
         Remove(object);
         gone.push_back({object, nullptr, false});
       }
       listed_ = {};
+      before_ = {};
     }
     for (const Change& change : gone) on_change_(change);
   }
@@ -170,7 +180,7 @@ class Cache final : public ObjectSink {
       if (it != objects_.end()) {
         change.old = *it;
         // Our own write was quicker than the news of it, or this is that news.
-        if (Traits::Uid(**it) == Traits::Uid(*change.current) &&
+        if (Traits::Uid(**it) == Traits::Uid(*change.current) && !before_.contains(*it) &&
             !IsNewer(Traits::Version(*change.current), Traits::Version(**it))) {
           return OkStatus();
         }
@@ -219,6 +229,8 @@ class Cache final : public ObjectSink {
   absl::flat_hash_set<Ptr, Hash, Equal> objects_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_map<std::string, std::vector<Ptr>> groups_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<std::string> listed_ ABSL_GUARDED_BY(mu_);
+  // What was held when a list afresh began: gives way to whatever the list brings.
+  absl::flat_hash_set<Ptr> before_ ABSL_GUARDED_BY(mu_);
   absl::flat_hash_set<std::string> tombstones_ ABSL_GUARDED_BY(mu_);
   std::deque<std::string> burials_ ABSL_GUARDED_BY(mu_);
 };

@@ -4,6 +4,7 @@
 
 #include "operator/k8s/backoff.h"
 #include "operator/k8s/watch/splitter.h"
+#include "operator/k8s/watch/versions.h"
 #include "operator/k8s/watch/watch_event.h"
 #include "runtime/base/log.h"
 
@@ -27,7 +28,7 @@ Reflector::Reflector(Client* client, ObjectSink* sink, ReflectorOptions options)
 
 Status Reflector::List(CancellationManager* cancel) {
   stats_.lists++;
-  sink_->BeginList();
+  sink_->BeginList(afresh_);
   std::string token, version;
   do {
     std::string path = absl::StrCat(options_.collection, "?limit=", options_.page_size);
@@ -61,6 +62,8 @@ Status Reflector::List(CancellationManager* cancel) {
       return DataLoss("list of ", options_.collection, " has no resourceVersion");
   } while (!token.empty());
   version_ = version;
+  afresh_ = false;
+  check_version_ = false;
   sink_->EndList(version_);
   synced_.store(true, std::memory_order_release);
   return OkStatus();
@@ -76,13 +79,18 @@ Status Reflector::SkipBad(const Status& status) const {
 Status Reflector::OnEvent(absl::string_view line) {
   TFLEET_ASSIGN_OR_RETURN(const WatchEvent event, SplitWatchEvent(line));
   stats_.events++;
-  ++events_in_watch_;
   if (event.type == WatchEventType::kError) return ErrorFromStatusObject("watch", event.object);
+  ++events_in_watch_;
   cut_.clear();
   TFLEET_RETURN_IF_ERROR(event_mask_.Cut(event.object, &cut_));
   const auto meta = nlohmann::json::parse(cut_, nullptr, false);
   const std::string version = meta.is_object() ? StringAt(meta, "metadata", "resourceVersion") : "";
   if (version.empty()) return DataLoss("watch event without a resourceVersion");
+  if (IsOlder(version, version_)) {
+    // Versions of one watch only grow.
+    ListAfresh();
+    return DataLoss("version ", version, " comes after ", version_);
+  }
   if (event.type != WatchEventType::kBookmark) {
     cut_.clear();
     Status taken = options_.mask.Cut(event.object, &cut_);
@@ -93,6 +101,30 @@ Status Reflector::OnEvent(absl::string_view line) {
   }
   version_ = version;
   return OkStatus();
+}
+
+void Reflector::ListAfresh() {
+  stats_.rewinds++;
+  afresh_ = true;
+}
+
+StatusOr<bool> Reflector::HasGoneBack(CancellationManager* cancel) {
+  // Without a version of ours in the request this is how things are now, by etcd's own word.
+  std::string path = absl::StrCat(options_.collection, "?limit=1");
+  if (!options_.label_selector.empty()) {
+    absl::StrAppend(&path, "&labelSelector=", QueryEscape(options_.label_selector));
+  }
+  std::string text;
+  TFLEET_RETURN_IF_ERROR(client_->Read(
+      path, std::chrono::seconds(30),
+      [&](absl::string_view data) {
+        absl::StrAppend(&text, data);
+        return true;
+      },
+      cancel));
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  if (!list.is_object()) return DataLoss("malformed list of ", options_.collection);
+  return IsOlder(StringAt(list, "metadata", "resourceVersion"), version_);
 }
 
 Status Reflector::Watch(CancellationManager* cancel) {
@@ -138,8 +170,29 @@ void Reflector::Run(CancellationManager* cancel) {
         continue;
       }
     }
+    if (check_version_) {
+      const StatusOr<bool> back = HasGoneBack(cancel);
+      if (cancel->is_cancelled()) return;
+      if (!back.ok()) {
+        stats_.failures++;
+        LogInfo("cannot resume the watch yet",
+                {{"collection", options_.collection}, {"error", back.status().message()}});
+        (void)SleepFor(backoff.Next(), cancel);
+        continue;
+      }
+      check_version_ = false;
+      if (*back) {
+        LogWarning("the API server's versions have gone back: listing everything anew",
+                   {{"collection", options_.collection}, {"was", version_}});
+        ListAfresh();
+        version_.clear();
+        continue;
+      }
+    }
     const auto begin = std::chrono::steady_clock::now();
     const Status watched = Watch(cancel);
+    // Whoever answers next may be a server with another past, however this one took its leave.
+    check_version_ = true;
     if (cancel->is_cancelled()) return;
     const bool lived =
         events_in_watch_ > 0 || std::chrono::steady_clock::now() - begin > std::chrono::seconds(5);

@@ -16,8 +16,10 @@ namespace tensorfleet::k8s {
 class ObjectSink {
  public:
   virtual ~ObjectSink() = default;
-  // A full list begins; what it does not bring is gone once it is complete.
-  virtual void BeginList() = 0;
+  // A full list begins; what it does not bring is gone once it is complete. `afresh`: the server's
+  // versions have gone back (etcd was restored from a backup), so what is listed counts, whatever
+  // was known.
+  virtual void BeginList(bool afresh) = 0;
   // `resource_version` is that of the list.
   virtual void EndList(absl::string_view resource_version) = 0;
   // The list broke off; it will be begun again.
@@ -44,6 +46,7 @@ struct ReflectorStats {
   std::atomic<int64_t> watches{0};
   std::atomic<int64_t> events{0};
   std::atomic<int64_t> failures{0};  // of lists and watches, 410 not counted
+  std::atomic<int64_t> rewinds{0};   // versions that went back
 };
 
 class Reflector {
@@ -61,6 +64,10 @@ class Reflector {
  private:
   // Lists everything; sets version_.
   Status List(CancellationManager* cancel);
+  // After a watch: whether the server's versions are before ours. A watch from a version
+  // that is still to come would say nothing until then.
+  StatusOr<bool> HasGoneBack(CancellationManager* cancel);
+  void ListAfresh();
   // Watches from version_ until the stream ends.
   Status Watch(CancellationManager* cancel);
   Status OnEvent(absl::string_view line);
@@ -72,8 +79,10 @@ class Reflector {
   const ReflectorOptions options_;
   const FieldMask event_mask_;
   std::string version_;
-  int64_t events_in_watch_ = 0;
-  std::string cut_;  // reused between events
+  bool afresh_ = false;          // how the next list is to be taken
+  bool check_version_ = false;   // a watch has ended since the last list
+  int64_t events_in_watch_ = 0;  // without errors
+  std::string cut_;              // reused between events
   std::atomic<bool> synced_{false};
   ReflectorStats stats_;
 };

@@ -329,7 +329,8 @@ TEST_F(ReflectorTest, SurvivesARestartOfTheServer) {
   EXPECT_TRUE(HoldsSoon({"old"}));
   first.reset();
   std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  // A server with another history: its versions are lower, and what it never had is gone.
+  // A server with another history, which does not reach back to where we were: what it never had is
+  // gone.
   FakeApiServer second(options);
   second.store().Compact();
   second.store().Compact();
@@ -339,15 +340,74 @@ TEST_F(ReflectorTest, SurvivesARestartOfTheServer) {
   run.join();
 }
 
+// Such a server would be asked for everything again and again, as fast as it answers.
+TEST_F(ReflectorTest, BacksOffFromAServerWhoseWatchesExpireAtOnce) {
+  FLEET_NEEDS_FAKE_SERVER();
+  fake()->ExpireWatches();
+  const auto begin = std::chrono::steady_clock::now();
+  Start();
+  ASSERT_TRUE(Eventually([&] { return reflector_->stats().lists >= 6; }));
+  // At least halves of 5, 10, 20, 40 and 80 ms lie between them.
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, std::chrono::microseconds(77500));
+}
+
+// etcd is restored from a backup: versions go back, and a watch from a version that is still to
+// come says nothing at all until then.
+TEST_F(ReflectorTest, NoticesThatVersionsWentBackAndListsEverythingAnew) {
+  FLEET_NEEDS_FAKE_SERVER();
+  FakeApiServer::Options options;
+  auto first = std::make_unique<FakeApiServer>(options);
+  options.port = first->port();
+  ClusterConfig config;
+  config.server = first->url();
+  auto transport = *MakeHttpTransport(config);
+  Client other(transport.get(), nullptr);
+  ReflectorOptions reflect{ConfigMaps(), "", FieldMask({{"metadata"}, {"data"}})};
+  reflect.first_backoff = std::chrono::milliseconds(5);
+  reflect.backoff_limit = std::chrono::milliseconds(50);
+  Reflector reflector(&other, &cache_, reflect);
+  std::thread run([&] { reflector.Run(&cancel_); });
+  const auto value_of_kept = [&] {
+    const auto kept = cache_.Find(ns(), "kept");
+    return kept == nullptr ? "" : kept->value;
+  };
+  Json kept = ConfigMap("kept");
+  kept["data"]["v"] = "new";
+  ASSERT_TRUE(other.Create(ConfigMaps(), kept.dump()).ok());
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_TRUE(other.Create(ConfigMaps(), ConfigMap(absl::StrCat("lost", i)).dump()).ok());
+  }
+  ASSERT_TRUE(Eventually([&] { return Names().size() == 6 && value_of_kept() == "new"; }));
+  first.reset();
+  // The same object, of the same uid, as it was before.
+  FakeApiServer second(options);
+  kept["data"]["v"] = "old";
+  const tensorfleet::testing::Collection config_maps{"api/v1", "configmaps"};
+  ASSERT_TRUE(second.store().Create(config_maps, ns(), kept).value);
+  EXPECT_TRUE(Eventually([&] { return value_of_kept() == "old"; }));
+  EXPECT_TRUE(HoldsSoon({"kept"}));
+  EXPECT_EQ(reflector.stats().rewinds, 1);
+  // News is heard from there on, and what we write ourselves counts.
+  ASSERT_TRUE(other.MergePatch(ConfigMaps() + "/kept", R"({"data":{"v":"next"}})").ok());
+  EXPECT_TRUE(Eventually([&] { return value_of_kept() == "next"; }));
+  cancel_.StartCancel();
+  run.join();
+}
+
 TEST_F(ReflectorTest, ResumesFromABookmark) {
   FLEET_NEEDS_FAKE_SERVER();
   StartSynced();
-  fake()->SendToWatches("configmaps",
-                        R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":"4242"}}})");
+  // Something else than what is watched, so that only the bookmark tells of it.
+  ASSERT_TRUE(fake()->store().Create(tensorfleet::testing::kPods, ns(), ConfigMap("p")).value);
+  const std::string version = absl::StrCat(fake()->store().version());
+  fake()->SendToWatches(
+      "configmaps", absl::StrCat(R"({"type":"BOOKMARK","object":{"metadata":{"resourceVersion":")",
+                                 version, R"("}}})"));
   EXPECT_TRUE(Eventually([&] { return reflector_->stats().events >= 1; }));
   fake()->DropConnections();
   EXPECT_TRUE(
-      Eventually([&] { return fake()->CountRequests("GET", "resourceVersion=4242") >= 1; }));
+      Eventually([&] { return fake()->CountRequests("GET", "resourceVersion=" + version) >= 1; }));
+  EXPECT_EQ(reflector_->stats().lists, 1);
 }
 
 TEST_F(ReflectorTest, ChangesThatNoRuleSeesAreNotReported) {

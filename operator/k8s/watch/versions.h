@@ -17,4 +17,12 @@ inline bool IsNewer(absl::string_view a, absl::string_view b) {
   return a.size() != b.size() ? a.size() > b.size() : a > b;
 }
 
+// True when both are numbers and `a` comes before `b`.
+inline bool IsOlder(absl::string_view a, absl::string_view b) {
+  const auto is_number = [](absl::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == absl::string_view::npos;
+  };
+  return is_number(a) && is_number(b) && IsNewer(b, a);
+}
+
 }  // namespace tensorfleet::k8s

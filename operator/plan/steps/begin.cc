@@ -16,7 +16,7 @@ Next NoteCreated(Pass& pass) {
 Next RefuseInvalid(Pass& pass) {
   constexpr size_t kMaxMessage = 1024;
   std::vector<api::FieldError> errors;
-  for (api::FieldError& error : api::Validate(pass.job)) {
+  for (api::FieldError& error : api::Validate(pass.job, pass.options.cluster_domain)) {
     if (error.tolerable_once_started && pass.status.start_time) continue;
     errors.push_back(std::move(error));
   }

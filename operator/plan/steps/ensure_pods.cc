@@ -70,6 +70,23 @@ void WarnOfOverrides(Pass& pass, const ReplicaSpec& spec) {
   }
 }
 
+// Pods without an owner, as after `kubectl delete --cascade=orphan`, and ours whose labels were
+// edited: services select by them.
+void Adopt(Pass& pass) {
+  for (const api::Pod* pod : pass.own_pods) {
+    const api::ChildMeta& meta = pod->meta;
+    if ((meta.has_owner && !meta.has_other_labels) || meta.is_terminating() || !meta.replica) {
+      continue;
+    }
+    nlohmann::json metadata = {{"uid", meta.uid},
+                               {"resourceVersion", meta.resource_version},
+                               {"labels", ReplicaLabels(pass.job, *meta.replica)}};
+    if (!meta.has_owner) metadata["ownerReferences"] = OwnerReferences(pass.job);
+    pass.Do({ActionKind::kAdoptPod, meta.name, meta.uid,
+             nlohmann::json{{"metadata", std::move(metadata)}}.dump(), /*force=*/false});
+  }
+}
+
 // Returns false when the pass has made enough.
 bool CreateMissing(Pass& pass, ReplicaType type, const ReplicaSpec& spec, size_t& bytes) {
   std::optional<PodMaker> maker;
@@ -92,6 +109,7 @@ bool CreateMissing(Pass& pass, ReplicaType type, const ReplicaSpec& spec, size_t
 }  // namespace
 
 Next EnsurePods(Pass& pass) {
+  Adopt(pass);
   if (WaitsForOldSet(pass)) return Next::kContinue;
   size_t bytes = 0;
   for (const ReplicaType type : api::kReplicaTypes) {

@@ -108,7 +108,7 @@ TEST(ExitCode, APermanentCodeAfterARestartStillStampsTheEnd) {
   const Plan plan = Reconcile(
       SnapshotOf(TFJob("j").Workers(1).RestartPolicy("ExitCode").Started().Condition("Restarting"))
           .WithPod("j-worker-0", Failed(1)));
-  EXPECT_EQ(ConditionsOf(plan.status), "Created,Failed");
+  EXPECT_EQ(ConditionsOf(plan.status), "Created,Running(False),Failed");
   EXPECT_TRUE(plan.status.completion_time);
 }
 

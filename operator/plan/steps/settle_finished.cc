@@ -99,7 +99,9 @@ Next SettleFinished(Pass& pass) {
   if (!pass.job.is_finished()) return Next::kContinue;
   FillCompletionTime(pass);
   const api::RunPolicy& policy = pass.spec.run_policy;
-  if (policy.ttl_seconds_after_finished && !policy.suspend) {
+  // Suspended or not: a queue that preempts a job in the moment of its end suspends it, and never
+  // resumes what is finished.
+  if (policy.ttl_seconds_after_finished) {
     const absl::Time due =
         *pass.status.completion_time + absl::Seconds(*policy.ttl_seconds_after_finished);
     if (pass.now.now >= due) {

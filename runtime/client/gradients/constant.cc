@@ -28,6 +28,11 @@ void RegisterConstantOps(GradientRegistry& registry) {
         "MutableDenseHashTableV2", "AnonymousMutableDenseHashTable"}) {
     registry.AddConstant(op);
   }
+  // Choices and lists of numbers, and what was read back from bytes.
+  for (const char* op : {"NonMaxSuppressionV5", "RaggedRange", "SerializeSparse",
+                         "SerializeManySparse", "DeserializeSparse", "SerializeIterator"}) {
+    registry.AddConstant(op);
+  }
   // Elements of data sets were not computed from this step's tensors; TensorFlow's client does not
   // go through them either.
   for (const char* op : {"AssertCardinalityDataset",

@@ -25,6 +25,14 @@ void RegisterMissingGradients(GradientRegistry& registry) {
        {"Enter", "RefEnter", "Exit", "RefExit", "NextIteration", "RefNextIteration"}) {
     registry.AddMissing(op, "it is not part of a loop that enters, goes round and exits");
   }
+  for (const char* op :
+       {"CollectiveAllToAllV2", "CollectiveAllToAllV3", "CollectiveBcastSend",
+        "CollectiveBcastSendV2", "CollectiveGather", "CollectiveGatherV2", "CollectiveReduce",
+        "CollectiveReduceScatterV2", "CollectiveReduceV2", "CollectiveReduceV3"}) {
+    registry.AddMissing(op,
+                        "what goes through it comes from other members: differentiate first, then "
+                        "reduce the gradients");
+  }
   // TensorFlow's own client has gradients of most of these, and what they are made of is there.
   for (const char* op : {"EditDistance",
                          "NonDeterministicInts",
@@ -113,6 +121,32 @@ void RegisterMissingGradients(GradientRegistry& registry) {
                          "Svd",
                          "TridiagonalMatMul",
                          "TridiagonalSolve",
+                         "AdjustContrastv2",
+                         "AdjustHue",
+                         "AdjustSaturation",
+                         "CropAndResize",
+                         "CropAndResizeGradBoxes",
+                         "CropAndResizeGradImage",
+                         "DrawBoundingBoxes",
+                         "DrawBoundingBoxesV2",
+                         "HSVToRGB",
+                         "ImageProjectiveTransformV2",
+                         "ImageProjectiveTransformV3",
+                         "RGBToHSV",
+                         "RaggedGather",
+                         "RaggedTensorFromVariant",
+                         "RaggedTensorToSparse",
+                         "RaggedTensorToTensor",
+                         "RaggedTensorToVariant",
+                         "ResizeArea",
+                         "ResizeBicubic",
+                         "ResizeBicubicGrad",
+                         "ResizeBilinear",
+                         "ResizeBilinearGrad",
+                         "ResizeNearestNeighbor",
+                         "ResizeNearestNeighborGrad",
+                         "ScaleAndTranslate",
+                         "ScaleAndTranslateGrad",
                          "SpaceToBatch",
                          "BatchToSpace",
                          "AvgPool3D",

@@ -104,7 +104,10 @@ class LinesKernel final : public DatasetKernel {
     format.kind = kKind;
     TFLEET_ASSIGN_OR_RETURN(format.compression, ParseCompression(compression));
     TFLEET_ASSIGN_OR_RETURN(const int64_t buffer, ScalarInput<int64_t>(ctx, 2, "buffer_size"));
-    if (buffer < 0) return InvalidArgument("`buffer_size` must be >= 0 (0 == default)");
+    // Newer clients say -1 for TFRecords whose program leaves the size open.
+    if (buffer < 0 && !(kKind == RecordFormat::Kind::kTFRecord && buffer == -1)) {
+      return InvalidArgument("`buffer_size` must be >= 0 (0 == default)");
+    }
     std::vector<int64_t> offsets;
     if (ctx.num_inputs() > 3) {
       const auto given = ctx.input(3).values<int64_t>();

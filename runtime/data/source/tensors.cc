@@ -5,6 +5,7 @@
 #include "runtime/data/families.h"
 #include "runtime/data/iterator.h"
 #include "runtime/data/rows.h"
+#include "runtime/graph/attr.h"
 
 namespace tensorfleet::data {
 namespace {
@@ -97,6 +98,20 @@ class Elements final : public Listed {
   void Get(int64_t i, Element* out) const override {
     const auto begin = tensors_.begin() + i * static_cast<int64_t>(type().size());
     out->assign(begin, begin + static_cast<int64_t>(type().size()));
+  }
+  // Those that iterators make, windows, have none of a node.
+  StatusOr<Recipe> MakeRecipe() const override {
+    tensorflow::NodeDef node;
+    node.set_op("ListDataset");
+    std::vector<DType> types;
+    for (const Tensor& tensor : tensors_) types.push_back(tensor.dtype());
+    // The op has at least one tensor; a window never has none.
+    if (types.empty()) return Unimplemented("a data set of no elements at all cannot be saved");
+    SetAttr(&node, "Tinput_types", absl::MakeConstSpan(types));
+    SetAttr(&node, "output_types", absl::MakeConstSpan(type().types));
+    SetAttr(&node, "output_shapes", absl::MakeConstSpan(type().shapes));
+    return Recipe{std::make_shared<const tensorflow::NodeDef>(std::move(node)), "handle", tensors_,
+                  nullptr};
   }
 
  private:

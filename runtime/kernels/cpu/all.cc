@@ -100,8 +100,11 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterInplaceKernels(kernels);
   cpu::RegisterSegmentJoinKernels(kernels);
   cpu::RegisterFftKernels(kernels);
-  cpu::RegisterDecompositionKernels(kernels);
+  cpu::RegisterSvdKernels(kernels);
+  cpu::RegisterEigenvalueKernels(kernels);
+  cpu::RegisterTriangularFactorKernels(kernels);
   cpu::RegisterMatrixFunctionKernels(kernels);
+  cpu::RegisterCrossKernels(kernels);
   cpu::RegisterSolverKernels(kernels);
   cpu::RegisterEinsumKernels(kernels);
   cpu::RegisterFakeQuantKernels(kernels);
@@ -115,6 +118,22 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterEditDistanceKernels(kernels);
   cpu::RegisterLstmKernels(kernels);
   cpu::RegisterGruKernels(kernels);
+  cpu::RegisterSerializeSparseKernels(kernels);
+  cpu::RegisterRaggedVariantKernels(kernels);
+  cpu::RegisterRaggedKernels(kernels);
+  cpu::RegisterRaggedToTensorKernels(kernels);
+  cpu::RegisterDecodeImageKernels(kernels);
+  cpu::RegisterEncodeImageKernels(kernels);
+  cpu::RegisterResizeNearestKernels(kernels);
+  cpu::RegisterResizeBilinearKernels(kernels);
+  cpu::RegisterResizeBicubicKernels(kernels);
+  cpu::RegisterResizeAreaKernels(kernels);
+  cpu::RegisterScaleTranslateKernels(kernels);
+  cpu::RegisterCropAndResizeKernels(kernels);
+  cpu::RegisterProjectiveKernels(kernels);
+  cpu::RegisterColorKernels(kernels);
+  cpu::RegisterDrawBoxesKernels(kernels);
+  cpu::RegisterNonMaxSuppressionKernels(kernels);
 }
 
 const KernelRegistry& CpuKernels() {

@@ -36,11 +36,19 @@ ShuffleDatasetV2 ShuffleDatasetV3 SkipDataset TFRecordDataset TFRecordDatasetV2 
 TensorDataset TensorSliceDataset TextLineDataset UnbatchDataset UniqueDataset WindowDataset ZipDataset
 """.split()
 
+_COLLECTIVES = """
+CollectiveAllToAllV2 CollectiveAllToAllV3 CollectiveAssignGroupV2 CollectiveBcastRecv CollectiveBcastRecvV2
+CollectiveBcastSend CollectiveBcastSendV2 CollectiveGather CollectiveGatherV2 CollectiveInitializeCommunicator
+CollectiveReduce CollectiveReduceScatterV2 CollectiveReduceV2 CollectiveReduceV3
+""".split()
+
 # Op -> what tests it instead of the op test.
 UNTESTED: dict[str, str] = {
     "Abort": "ends the process",
     "AudioSummary": _OLD,
     **dict.fromkeys(_DATA, "e2e/cases/data_cases.py"),
+    **dict.fromkeys(_COLLECTIVES, "e2e/cases/collective_cases.py and rpc/collective_test.cc: it takes several devices"),
+    **dict.fromkeys(("DeserializeIterator", "SerializeIterator"), "e2e/cases/iterator_cases.py"),
     **dict.fromkeys(("FleetBeginSave", "FleetEndSave"), "ours: checkpoint_ops_test.cc"),
     "ImageSummary": "its PNG is compressed by another encoder: summaries_test.cc decodes it",
     "MutableDenseHashTable": "TensorFlow's kernel asks for a deleted key, which the op has no input for: lookup_test.cc",

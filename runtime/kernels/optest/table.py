@@ -5,12 +5,14 @@ from __future__ import annotations
 from array_table import ARRAYS
 from container_table import CONTAINERS
 from cross_table import CROSSES
+from image_table import IMAGE_FILES, IMAGE_LINES
 from linalg_table import LINALG
 from lines import Line
 from math_table import MATH
 from nn_table import NEURAL
 from parsing_table import PARSING
 from plain_table import PLAIN_PROGRAMS
+from ragged_table import RAGGED, RAGGED_LINES
 from recurrent_table import RECURRENT
 from sampling_table import SAMPLING
 from set_table import SETS
@@ -22,6 +24,6 @@ from train_table import TRAINING
 from unicode_table import UNICODE
 from volume_table import VOLUMES
 
-TABLE: tuple[Line, ...] = MATH + ARRAYS + NEURAL + SPARSE + SPECIAL + LINALG + VOLUMES + RECURRENT
+TABLE: tuple[Line, ...] = MATH + ARRAYS + NEURAL + SPARSE + SPECIAL + LINALG + VOLUMES + RECURRENT + IMAGE_LINES + RAGGED_LINES
 PROGRAMS: tuple[Program, ...] = (STATE + PLAIN_PROGRAMS + TRAINING + PARSING + CONTAINERS + UNICODE + CROSSES + SETS +
-                                 SAMPLING)
+                                 SAMPLING + IMAGE_FILES + RAGGED)

@@ -6,6 +6,7 @@ namespace tensorfleet {
 
 void RegisterPortableKernels(KernelRegistry& kernels) {
   portable::RegisterCheckpointKernels(kernels);
+  portable::RegisterCollectiveKernels(kernels);
   portable::RegisterConstantKernels(kernels);
   portable::RegisterControlFlowKernels(kernels);
   portable::RegisterFileKernels(kernels);

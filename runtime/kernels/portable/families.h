@@ -9,6 +9,7 @@ class KernelRegistry;
 namespace tensorfleet::portable {
 
 void RegisterCheckpointKernels(KernelRegistry& kernels);
+void RegisterCollectiveKernels(KernelRegistry& kernels);
 void RegisterConstantKernels(KernelRegistry& kernels);
 void RegisterControlFlowKernels(KernelRegistry& kernels);
 void RegisterFileKernels(KernelRegistry& kernels);

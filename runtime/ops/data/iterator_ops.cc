@@ -127,6 +127,19 @@ void RegisterDataIteratorOps(OpRegistry& ops) {
               .Stateful()
               .Shape(shapes::ScalarOutputs)
               .Doc("The next element as an optional; none at the end."));
+  ops.Add(OpSchemaBuilder("SerializeIterator")
+              .Input("resource_handle: resource")
+              .Output("serialized: variant")
+              .Attr("external_state_policy: int = 0")
+              .Stateful()
+              .Shape(shapes::UnknownShapes)
+              .Doc("The place where an iterator stands, with its data set, for a checkpoint."));
+  ops.Add(OpSchemaBuilder("DeserializeIterator")
+              .Input("resource_handle: resource")
+              .Input("serialized: variant")
+              .Stateful()
+              .Shape(shapes::UnknownShapes)
+              .Doc("Sets an iterator to the place and the data set that SerializeIterator kept."));
   ops.Add(OpSchemaBuilder("IteratorToStringHandle")
               .Input("resource_handle: resource")
               .Output("string_handle: string")

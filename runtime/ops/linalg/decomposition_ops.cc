@@ -1,5 +1,5 @@
-// Decompositions and functions of matrices. Kernels: runtime/kernels/cpu/linalg/decompositions.cc,
-// matrix_functions.cc and linear_algebra.cc.
+// Decompositions and functions of matrices. Kernels: runtime/kernels/cpu/linalg: svd.cc,
+// eigenvalues.cc, triangular_factors.cc, matrix_functions.cc, cross.cc and linear_algebra.cc.
 #include <algorithm>
 
 #include "runtime/ops/constant_inputs.h"

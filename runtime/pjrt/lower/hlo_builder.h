@@ -127,7 +127,7 @@ class HloBuilder {
   Hlo Mul(const Hlo& a, double b) { return Mul(a, Full(a.dtype, a.shape, b)); }
 
   // Loops and branches. What their functions emit may use the values they are given and nothing
-  // from outside.
+  // from outside. A loop's body is asked before its condition.
   using Values = std::vector<Hlo>;
   StatusOr<Values> While(const Values& initial,
                          const std::function<StatusOr<Hlo>(const Values&)>& condition,

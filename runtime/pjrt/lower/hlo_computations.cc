@@ -77,13 +77,13 @@ HloBuilder::Values HloBuilder::TupleParameter(const Values& like) {
 StatusOr<HloBuilder::Values> HloBuilder::While(
     const Values& initial, const std::function<StatusOr<Hlo>(const Values&)>& condition,
     const std::function<StatusOr<Values>(const Values&)>& body) {
-  Begin(absl::StrCat("condition_", next_id_));
-  TFLEET_ASSIGN_OR_RETURN(const Hlo goes_on, condition(TupleParameter(initial)));
-  const int64_t condition_id = End(goes_on.id);
   Begin(absl::StrCat("body_", next_id_));
   TFLEET_ASSIGN_OR_RETURN(const Values next, body(TupleParameter(initial)));
   if (!AreAlike(next, initial)) return Unimplemented("a loop whose shapes change");
   const int64_t body_id = End(Tuple(next));
+  Begin(absl::StrCat("condition_", next_id_));
+  TFLEET_ASSIGN_OR_RETURN(const Hlo goes_on, condition(TupleParameter(initial)));
+  const int64_t condition_id = End(goes_on.id);
   const int64_t operand = Tuple(initial);
   hlo::Instruction* const loop = StartTuple("while", initial);
   loop->add_operand_ids(operand);

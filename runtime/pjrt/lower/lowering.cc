@@ -41,17 +41,18 @@ StatusOr<std::vector<int64_t>> LoweringContext::ConstantInts(int i) {
   return ints;
 }
 
-StatusOr<Hlo> LoweringContext::Read(int i) {
-  VariableState& variable = *variables_[i];
-  if (variable.value.is_valid()) return variable.value;
-  if (!variable.is_initialized) {
-    return FailedPrecondition("Attempting to use uninitialized value ", variable.name);
+StatusOr<Hlo> ReadVariable(VariableState* variable, HloBuilder* hlo) {
+  if (variable->value.is_valid()) return variable->value;
+  if (!variable->is_initialized) {
+    return FailedPrecondition("Attempting to use uninitialized value ", variable->name);
   }
-  variable.parameter = hlo_.num_parameters();
-  variable.initial = hlo_.Parameter(variable.dtype, variable.shape);
-  variable.value = variable.initial;
-  return variable.value;
+  variable->parameter = hlo->num_parameters();
+  variable->initial = hlo->Parameter(variable->dtype, variable->shape);
+  variable->value = variable->initial;
+  return variable->value;
 }
+
+StatusOr<Hlo> LoweringContext::Read(int i) { return ReadVariable(variables_[i], &hlo_); }
 
 void LoweringContext::Write(int i, const Hlo& value) {
   WriteGuarded(i, value);

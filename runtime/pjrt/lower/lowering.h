@@ -40,6 +40,10 @@ struct VariableState {
   bool needs_guard = false;
 };
 
+// Its present value, which becomes a parameter of the program when it is first asked for; inside
+// loops and branches it must have one. Errors: FailedPrecondition for a variable without a value.
+StatusOr<Hlo> ReadVariable(VariableState* variable, HloBuilder* hlo);
+
 // Where a launch cannot give what the kernels give, for values that are only known when it runs: an
 // index outside its range above all, which XLA would clamp. The launch then changes no variable,
 // its results are dropped, and the cluster runs on the host, whose kernels say what is wrong (or

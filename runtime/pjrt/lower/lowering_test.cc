@@ -124,6 +124,36 @@ void AddIndexCases(std::vector<Case>* cases) {
   cases->push_back({"L2Loss", {x}});
 }
 
+void AddDepthwiseCases(const Tensor& x, const char* padding, std::vector<Case>* cases) {
+  const std::vector<int64_t> strides = {1, 2, 2, 1};
+  const Shape out = padding[0] == 'S' ? Shape({2, 4, 3, 6}) : Shape({2, 3, 3, 6});
+  const Tensor filter = Floats(Shape({3, 2, 3, 2}));
+  const auto conv = [&](const char* end) {
+    return OpNode(absl::StrCat("DepthwiseConv2dNative", end))
+        .Attr("strides", absl::MakeConstSpan(strides))
+        .Attr("padding", padding);
+  };
+  cases->push_back({conv(""), {x, filter}});
+  cases->push_back({conv("BackpropInput"), {Ints({2, 7, 6, 3}), filter, Floats(out)}});
+  cases->push_back({conv("BackpropFilter"), {x, Ints({3, 2, 3, 2}), Floats(out)}, 1e-4});
+}
+
+void AddVolumeCases(std::vector<Case>* cases) {
+  const std::vector<int64_t> strides = {1, 2, 1, 2, 1};
+  const Tensor x = Floats(Shape({2, 5, 4, 6, 3})), filter = Floats(Shape({3, 2, 2, 3, 4}));
+  for (const char* padding : {"SAME", "VALID"}) {
+    const Shape out = padding[0] == 'S' ? Shape({2, 3, 4, 3, 4}) : Shape({2, 2, 3, 3, 4});
+    const auto conv = [&](const char* op) {
+      return OpNode(op).Attr("strides", absl::MakeConstSpan(strides)).Attr("padding", padding);
+    };
+    cases->push_back({conv("Conv3D"), {x, filter}});
+    cases->push_back(
+        {conv("Conv3DBackpropInputV2"), {Ints({2, 5, 4, 6, 3}), filter, Floats(out)}, 1e-4});
+    cases->push_back(
+        {conv("Conv3DBackpropFilterV2"), {x, Ints({3, 2, 2, 3, 4}), Floats(out)}, 1e-4});
+  }
+}
+
 void AddDivisionCases(std::vector<Case>* cases) {
   const Tensor a = Ints({7, -7, 7, -7, 0, 6}), b = Ints({2, 2, -2, -2, 5, -3});
   for (const char* op : {"Div", "FloorDiv", "FloorMod", "TruncateDiv", "TruncateMod", "Mod"}) {
@@ -190,6 +220,13 @@ void AddTypeCases(std::vector<Case>* cases) {
     cases->push_back({"Sum", {z, Ints({0})}});
     cases->push_back({OpNode("Cast").Attr("DstT", part), {z}});
     cases->push_back({OpNode("Cast").Attr("DstT", dtype), {re}});
+  }
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor floats = Tensor::Vector<float>({1.9f, -1.9f, 0, 3e9f, -3e9f, 1e30f, nan, -0x1p31f});
+  for (const DType to : {DType::kInt32, DType::kInt64}) {
+    for (const DType from : {DType::kFloat, DType::kDouble, DType::kHalf}) {
+      cases->push_back({OpNode("Cast").Attr("DstT", to), {As(floats, from)}});
+    }
   }
   for (const char* op : {"Xlogy", "Xdivy"}) {
     cases->push_back({op, {Tensor::Vector<float>({0, 2, 3}), Tensor::Vector<float>({0, 4, 0.5})}});
@@ -382,6 +419,7 @@ std::vector<Case> Cases() {
     cases.push_back({conv("Conv2D"), {x, w}});
     cases.push_back({conv("Conv2DBackpropInput"), {Ints({2, 7, 6, 3}), w, Floats(out)}});
     cases.push_back({conv("Conv2DBackpropFilter"), {x, Ints({3, 2, 3, 4}), Floats(out)}, 1e-4});
+    AddDepthwiseCases(x, padding, &cases);
     const std::vector<int64_t> ksize = {1, 3, 2, 1};
     const auto pool = [&](const char* op) {
       return conv(op).Attr("ksize", absl::MakeConstSpan(ksize));
@@ -404,6 +442,7 @@ std::vector<Case> Cases() {
                        .Attr("dilations", absl::MakeConstSpan(wide))
                        .Attr("padding", "SAME"),
                    {Floats(image), Floats(Shape({3, 2, 3, 4}))}});
+  AddVolumeCases(&cases);
   AddIndexCases(&cases);
   AddDivisionCases(&cases);
   AddTypeCases(&cases);

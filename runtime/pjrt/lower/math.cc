@@ -245,8 +245,20 @@ Status SelectV2(LoweringContext& ctx) {
   return OkStatus();
 }
 
-// Between floats, to wider integers, and from bool. What a float out of an integer's range becomes
-// differs between processors.
+// What the type cannot hold becomes its lowest number, as the kernels' processors have it (NaN
+// too); what becomes of it in a narrower type differs between processors.
+StatusOr<Hlo> Truncated(HloBuilder& b, const Hlo& from, DType to) {
+  if (to != DType::kInt32 && to != DType::kInt64) {
+    return Unimplemented("floats to ", DTypeName(to));
+  }
+  const Hlo x = b.Convert(from, AccumulatorType(from.dtype));
+  const double bound = to == DType::kInt32 ? 0x1p31 : 0x1p63;
+  const Hlo fits = b.Binary("and", b.Compare("GT", x, b.Full(x.dtype, x.shape, -bound - 1)),
+                            b.Compare("LT", x, b.Full(x.dtype, x.shape, bound)));
+  return b.Select(fits, b.Convert(x, to), b.BroadcastTo(b.Lowest(to), x.shape));
+}
+
+// Between floats and integers, and from and to bool.
 Status Cast(LoweringContext& ctx) {
   TFLEET_ASSIGN_OR_RETURN(const DType to, ctx.Attr<DType>("DstT"));
   const DType from = ctx.dtype(0);
@@ -257,7 +269,11 @@ Status Cast(LoweringContext& ctx) {
     ctx.Set(0, b.Compare("NE", x, b.Full(from, x.shape, 0)));
     return OkStatus();
   }
-  if (IsFloating(from) && IsInteger(to)) return Unimplemented("floats to integers");
+  if (IsFloating(from) && IsInteger(to)) {
+    TFLEET_ASSIGN_OR_RETURN(const Hlo truncated, Truncated(b, x, to));
+    ctx.Set(0, truncated);
+    return OkStatus();
+  }
   if (IsComplex(from) && IsInteger(to)) return Unimplemented("complex numbers to integers");
   // The imaginary part is dropped, or zero.
   if (IsComplex(from) && !IsComplex(to)) {

@@ -127,10 +127,24 @@ StatusOr<NodeRun> CompiledTest::Compiled(const NodeCase& c) {
   const Node& node = made->node();
   std::vector<DType> result_types;
   const tensorflow::GraphDef body = BodyOf(node, &result_types);
-  TFLEET_ASSIGN_OR_RETURN(const auto parsed,
-                          ClusterBody::Parse(body.SerializeAsString(), node.input_types(),
-                                             result_types, &BuiltinOps()));
-  const int states = static_cast<int>(c.variables.size());
+  return CompiledCluster(body, node.input_types(), result_types, c.variables, c.inputs);
+}
+
+StatusOr<NodeRun> CompiledTest::CompiledCluster(const tensorflow::GraphDef& body,
+                                                const std::vector<DType>& argument_types,
+                                                const std::vector<DType>& result_types,
+                                                const std::vector<Tensor>& variables,
+                                                const std::vector<Tensor>& inputs) {
+  TFLEET_ASSIGN_OR_RETURN(
+      const auto parsed,
+      ClusterBody::Parse(body.SerializeAsString(), argument_types, result_types, &BuiltinOps()));
+  // What each argument is the next of: the variables, or the inputs.
+  std::vector<int> place;
+  int states = 0;
+  for (const DType type : argument_types) {
+    place.push_back(IsState(type) ? states : static_cast<int>(place.size()) - states);
+    if (IsState(type)) ++states;
+  }
   std::vector<int> needed;
   StatusOr<LoweredCluster> lowered = Unimplemented("not tried");
   for (int attempt = 0; attempt < 2 && !lowered.ok(); ++attempt) {
@@ -139,18 +153,18 @@ StatusOr<NodeRun> CompiledTest::Compiled(const NodeCase& c) {
     request.kernels = &CpuKernels();
     request.device = step().device;
     request.precision = client().spec().precision;
-    for (int i = 0; i < node.num_inputs(); ++i) {
+    for (int i = 0; i < static_cast<int>(argument_types.size()); ++i) {
       ClusterArgument& argument = request.arguments.emplace_back();
-      if (i < states) {
-        argument.variable = i;
+      if (IsState(argument_types[i])) {
+        argument.variable = place[i];
         VariableState& state = request.variables.emplace_back();
-        state.dtype = c.variables[i].dtype();
-        state.shape = c.variables[i].shape();
+        state.dtype = variables[place[i]].dtype();
+        state.shape = variables[place[i]].shape();
         state.is_initialized = true;
-        state.name = node.name();
+        state.name = absl::StrCat("variable ", place[i]);
         continue;
       }
-      const Tensor& input = c.inputs[i - states];
+      const Tensor& input = inputs[place[i]];
       argument.dtype = input.dtype();
       argument.shape = input.shape();
       if (std::find(needed.begin(), needed.end(), i) != needed.end()) argument.value = input;
@@ -159,14 +173,14 @@ StatusOr<NodeRun> CompiledTest::Compiled(const NodeCase& c) {
   }
   TFLEET_RETURN_IF_ERROR(lowered.status());
   NodeRun run;
-  run.variables = c.variables;
+  run.variables = variables;
   std::vector<Tensor> computed;
   if (!lowered->module.empty()) {
     TFLEET_ASSIGN_OR_RETURN(const auto executable, client().Compile(lowered->module));
     std::vector<Tensor> arguments;
     for (const auto& parameter : lowered->parameters) {
       const Tensor& value =
-          parameter.is_variable ? c.variables[parameter.index] : c.inputs[parameter.index - states];
+          parameter.is_variable ? variables[parameter.index] : inputs[place[parameter.index]];
       TFLEET_ASSIGN_OR_RETURN(arguments.emplace_back(), client().ToDevice(value, 0));
     }
     Client::Launch launch;
@@ -183,7 +197,7 @@ StatusOr<NodeRun> CompiledTest::Compiled(const NodeCase& c) {
         run.results.push_back(result.constant);
         break;
       case LoweredCluster::Result::From::kArgument:
-        run.results.push_back(c.inputs[result.index - states]);
+        run.results.push_back(inputs[place[result.index]]);
         break;
       case LoweredCluster::Result::From::kProgram:
         run.results.push_back(computed[result.index]);

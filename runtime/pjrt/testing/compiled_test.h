@@ -39,6 +39,13 @@ class CompiledTest : public OpTest, public ::testing::WithParamInterface<int> {
   StatusOr<NodeRun> ByKernel(const NodeCase& c);
   // Errors: those of lowering and compiling.
   StatusOr<NodeRun> Compiled(const NodeCase& c);
+  // The body of a cluster, compiled and run: `variables` and `inputs` are its arguments in order.
+  // Errors: those of lowering and compiling.
+  StatusOr<NodeRun> CompiledCluster(const tensorflow::GraphDef& body,
+                                    const std::vector<DType>& argument_types,
+                                    const std::vector<DType>& result_types,
+                                    const std::vector<Tensor>& variables,
+                                    const std::vector<Tensor>& inputs);
   // Both give the same.
   void ExpectSameAsKernel(const NodeCase& c);
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "runtime/place/expand/added_nodes.h"
+#include "runtime/place/expand/compiled_calls.h"
 #include "runtime/place/expand/expand_call.h"
 #include "runtime/place/expand/function_calls.h"
 #include "runtime/place/expand/lower_control_flow.h"
@@ -54,6 +55,11 @@ class CallExpander {
     TFLEET_ASSIGN_OR_RETURN(const std::vector<tensorflow::NameAttrList> functions,
                             FunctionsOf(*node, *graph_));
     const bool plain = IsPlainCall(*node, *graph_);
+    if (const std::string whole = plain ? "" : AcceleratorFor(*node, *graph_, context_);
+        !whole.empty()) {
+      node->set_assigned_device(whole);
+      return OkStatus();
+    }
     if (graph_->num_nodes() > max_nodes_ || IsRecursive(functions, *call.within) ||
         !(plain ? MayInline(*node, functions[0].name()) : MayLower(*node))) {
       return Keep(node, functions[0]);
@@ -87,6 +93,7 @@ class CallExpander {
   }
 
   bool MayLower(const Node& node) const {
+    if (context_.options.lower_all_control_flow) return true;
     const StatusOr<bool> asked = GetAttrOr<bool>(node.def(), "_lower_using_switch_merge", false);
     return context_.options.lower_control_flow && asked.ok() && *asked;
   }

@@ -14,7 +14,10 @@
 #include "runtime/graph/passed_reference.h"
 #include "runtime/kernels/accelerator.h"
 #include "runtime/place/analysis/deadness.h"
+#include "runtime/place/expand/compiled_calls.h"
+#include "runtime/place/expand/function_calls.h"
 #include "runtime/place/graph_edit.h"
+#include "runtime/place/partition.h"
 
 namespace tensorfleet {
 namespace {
@@ -44,7 +47,8 @@ class Gatherer {
     }
     for (const auto& [root, members] : groups) {
       const bool is_worth = std::any_of(members.begin(), members.end(), [this](const Node* node) {
-        return kernels_.Has(*node, kWorthALaunch) && !IsIndexWork(*node);
+        return IsFunctionCall(*node, graph_) ||
+               (kernels_.Has(*node, kWorthALaunch) && !IsIndexWork(*node));
       });
       if (is_worth) TFLEET_RETURN_IF_ERROR(Replace(members));
     }
@@ -60,8 +64,13 @@ class Gatherer {
   }
 
   bool MayJoin(const Node& node) const {
-    if (!devices_.contains(node.assigned_device()) || !kernels_.Has(node, kCompiled)) return false;
-    if (PassesReference(node)) return false;
+    if (!devices_.contains(node.assigned_device()) || PassesReference(node)) return false;
+    if (!IsFunctionCall(node, graph_)) {
+      if (!kernels_.Has(node, kCompiled)) return false;
+    } else if (const auto device = DeviceName::Parse(node.assigned_device());
+               !device.ok() || !CompilesWhole(node, graph_, kernels_, *device)) {
+      return false;
+    }
     for (const Edge* edge : node.out_edges()) {
       // References and handles do not leave a cluster.
       if (edge->is_control()) continue;
@@ -80,16 +89,19 @@ class Gatherer {
     return true;
   }
 
-  // Nodes of one kind may be in one cluster.
+  // Nodes of one kind may be in one cluster. A call is one by itself: where its shapes turn out to
+  // change from one iteration to the next it runs on the host, and nothing else with it.
   Status FindKinds() {
     kind_.assign(graph_.num_node_ids(), -1);
     TFLEET_ASSIGN_OR_RETURN(const LoopFrames frames, FindLoopFrames(graph_));
     TFLEET_ASSIGN_OR_RETURN(const std::vector<int> deadness, DeadnessClasses(graph_, frames));
-    std::map<std::tuple<int, int, int>, int> kinds;
+    std::map<std::tuple<int, int, int, int>, int> kinds;
     for (const Node* node : order_) {
       if (deadness[node->id()] < 0 || !MayJoin(*node)) continue;
-      const std::tuple<int, int, int> key(devices_.at(node->assigned_device()),
-                                          frames.frame_of[node->id()], deadness[node->id()]);
+      const int call = IsFunctionCall(*node, graph_) ? node->id() : -1;
+      const std::tuple<int, int, int, int> key(devices_.at(node->assigned_device()),
+                                               frames.frame_of[node->id()], deadness[node->id()],
+                                               call);
       kind_[node->id()] = kinds.try_emplace(key, static_cast<int>(kinds.size())).first->second;
     }
     return OkStatus();
@@ -172,7 +184,7 @@ class Gatherer {
   // Puts one node in the place of `members`, which are in topological order.
   Status Replace(const std::vector<Node*>& members) {
     const absl::flat_hash_set<const Node*> is_member(members.begin(), members.end());
-    Graph body(&graph_.ops(), std::make_shared<const FunctionLibrary>());
+    Graph body(&graph_.ops(), graph_.library());
     body.set_versions(graph_.versions());
     absl::flat_hash_map<const Node*, Node*> copies;
     for (const Node* node : members) {
@@ -235,6 +247,7 @@ class Gatherer {
     }
     tensorflow::GraphDef body_def;
     ExportGraphDef(body, {}, &body_def);
+    *body_def.mutable_library() = UsedFunctions(body);
     const std::string name = graph_.UniqueName(absl::StrCat("cluster/", members.back()->name()));
     tensorflow::NodeDef def = NewNodeDef(name, kClusterOp, members[0]->assigned_device());
     SetAttr(&def, "Tin", absl::MakeConstSpan(input_types));

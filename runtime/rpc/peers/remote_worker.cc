@@ -24,6 +24,17 @@ void RecvTensorByGrpc(const std::shared_ptr<PeerChannel>& peer, grpc::Completion
             });
 }
 
+void RecvBufByGrpc(const std::shared_ptr<PeerChannel>& peer, grpc::CompletionQueue* queue,
+                   const CallOptions& options, const RecvBufArgs& args, RecvTensorResult* result,
+                   WorkerInterface::Done done) {
+  StartCall(peer->Current(), queue, "/tensorflow.WorkerService/RecvBuf", EncodeRecvBuf(args),
+            options,
+            [result, dtype = args.dtype, elements = args.elements, done = std::move(done)](
+                const Status& status, grpc::ByteBuffer* bytes) {
+              done(status.ok() ? DecodeRecvBufResponse(bytes, dtype, elements, result) : status);
+            });
+}
+
 }  // namespace
 
 void RemoteWorker::Call(const char* method, const google::protobuf::MessageLite& request,
@@ -81,6 +92,7 @@ void RemoteWorker::RegisterGraph(const CallOptions& options, RegisterGraphArgs a
   request.mutable_graph_def()->Swap(&args.graph_def);
   *request.mutable_graph_options() = args.config.graph_options();
   request.mutable_config_proto()->Swap(&args.config);
+  request.set_collective_graph_key(args.collective_graph_key);
   StartCall(peer_->Current(), queue_, kMethod, SerializeMessage(request), options,
             [done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
               tensorflow::RegisterGraphResponse response;
@@ -141,18 +153,66 @@ void RemoteWorker::RecvTensor(const CallOptions& options, const RecvTensorArgs& 
       });
 }
 
-void RemoteWorker::Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,
-                           DoneWith<tensorflow::LoggingResponse> done) {
-  static constexpr char kMethod[] = "/tensorflow.WorkerService/Logging";
-  StartCall(peer_->Current(), queue_, kMethod, SerializeMessage(request), options,
-            [done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
-              tensorflow::LoggingResponse response;
+template <typename Response>
+void RemoteWorker::Ask(const char* method, const google::protobuf::MessageLite& request,
+                       const CallOptions& options, DoneWith<Response> done) {
+  StartCall(peer_->Current(), queue_, method, SerializeMessage(request), options,
+            [method, done = std::move(done)](const Status& status, grpc::ByteBuffer* bytes) {
+              Response response;
               if (!status.ok() || !ParseMessage(bytes, &response)) {
-                done(status.ok() ? BadResponse(kMethod) : status);
+                done(status.ok() ? BadResponse(method) : status);
                 return;
               }
               done(std::move(response));
             });
+}
+
+void RemoteWorker::Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,
+                           DoneWith<tensorflow::LoggingResponse> done) {
+  Ask<tensorflow::LoggingResponse>("/tensorflow.WorkerService/Logging", request, options,
+                                   std::move(done));
+}
+
+void RemoteWorker::CompleteGroup(const CallOptions& options,
+                                 const tensorflow::CompleteGroupRequest& request,
+                                 DoneWith<tensorflow::CompleteGroupResponse> done) {
+  Ask<tensorflow::CompleteGroupResponse>("/tensorflow.WorkerService/CompleteGroup", request,
+                                         options, std::move(done));
+}
+
+void RemoteWorker::CompleteInstance(const CallOptions& options,
+                                    const tensorflow::CompleteInstanceRequest& request,
+                                    DoneWith<tensorflow::CompleteInstanceResponse> done) {
+  Ask<tensorflow::CompleteInstanceResponse>("/tensorflow.WorkerService/CompleteInstance", request,
+                                            options, std::move(done));
+}
+
+void RemoteWorker::GetStepSequence(const CallOptions& options,
+                                   const tensorflow::GetStepSequenceRequest& request,
+                                   DoneWith<tensorflow::GetStepSequenceResponse> done) {
+  Ask<tensorflow::GetStepSequenceResponse>("/tensorflow.WorkerService/GetStepSequence", request,
+                                           options, std::move(done));
+}
+
+void RemoteWorker::RecvBuf(const CallOptions& options, const RecvBufArgs& args,
+                           RecvTensorResult* result, Done done) {
+  if (streams_ == nullptr || options.timeout.count() > 0) {
+    RecvBufByGrpc(peer_, queue_, options, args, result, std::move(done));
+    return;
+  }
+  streams_->WithStream(
+      [peer = peer_, queue = queue_, options, &args, result,
+       done = std::move(done)](const std::shared_ptr<ClientStream>& stream) mutable {
+        if (stream == nullptr) {
+          RecvBufByGrpc(peer, queue, options, args, result, std::move(done));
+        } else {
+          RecvTensorArgs piece;
+          piece.step_id = args.step_id;
+          piece.request_id = args.request_id;
+          piece.key = args.key.text;
+          stream->RecvTensor(options, piece, result, std::move(done));
+        }
+      });
 }
 
 }  // namespace tensorfleet::rpc

@@ -40,11 +40,26 @@ class RemoteWorker final : public WorkerInterface {
                   Done done) override;
   void Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,
                DoneWith<tensorflow::LoggingResponse> done) override;
+  void CompleteGroup(const CallOptions& options, const tensorflow::CompleteGroupRequest& request,
+                     DoneWith<tensorflow::CompleteGroupResponse> done) override;
+  void CompleteInstance(const CallOptions& options,
+                        const tensorflow::CompleteInstanceRequest& request,
+                        DoneWith<tensorflow::CompleteInstanceResponse> done) override;
+  void GetStepSequence(const CallOptions& options,
+                       const tensorflow::GetStepSequenceRequest& request,
+                       DoneWith<tensorflow::GetStepSequenceResponse> done) override;
+  void RecvBuf(const CallOptions& options, const RecvBufArgs& args, RecvTensorResult* result,
+               Done done) override;
 
  private:
   // For calls whose answer is empty.
   void Call(const char* method, const google::protobuf::MessageLite& request,
             const CallOptions& options, Done done);
+
+  // For calls whose answer is a message that is handed on.
+  template <typename Response>
+  void Ask(const char* method, const google::protobuf::MessageLite& request,
+           const CallOptions& options, DoneWith<Response> done);
 
   const std::shared_ptr<PeerChannel> peer_;
   grpc::CompletionQueue* const queue_;

@@ -1,12 +1,9 @@
 #include "runtime/rpc/services/worker_service.h"
 
-#include <deque>
+#include <memory>
 #include <utility>
 
-#include "absl/container/flat_hash_map.h"
 #include "runtime/base/contain.h"
-#include "runtime/base/mutex.h"
-#include "runtime/base/random_id.h"
 #include "runtime/rpc/wire/wire_reader.h"
 #include "runtime/rpc/wire/worker_codec.h"
 #include "runtime/session/cluster/device_attributes.h"
@@ -126,30 +123,45 @@ void RegisterGraph(Worker* worker, ServerCall* call) {
       });
 }
 
-// Step ids for collective operations: the same for all workers that ask with the same key. The
-// oldest keys are forgotten.
-class StepSequences {
- public:
-  int64_t Next(int64_t graph_key) {
-    MutexLock lock(&mu_);
-    const auto [it, is_new] = next_.try_emplace(graph_key, 0);
-    if (!is_new) return it->second;
-    const int64_t next = it->second = static_cast<int64_t>(RandomNonZero64() >> 8) | 1;
-    keys_.push_back(graph_key);
-    if (keys_.size() > kMaxKeys) {
-      next_.erase(keys_.front());
-      keys_.pop_front();
-    }
-    return next;
+// What a member of a collective has for another one.
+void RecvBuf(Worker* worker, ServerCall* call) {
+  auto args = std::make_shared<RecvBufArgs>();
+  int64_t num_bytes = 0;
+  if (Status status = DecodeRecvBuf(call->request(), args.get(), &num_bytes); !status.ok()) {
+    call->ReplyError(status);
+    return;
   }
+  auto result = std::make_shared<RecvTensorResult>();
+  worker->RecvBuf(
+      OptionsOf(call), *args, result.get(), [call, args, result, num_bytes](const Status& status) {
+        if (!status.ok()) return call->ReplyError(status);
+        const auto bytes = static_cast<int64_t>(result->tensor.bytes());
+        if (bytes != num_bytes) {
+          return call->ReplyError(
+              InvalidArgument("Shape mismatch in a collective: ", args->key.src_device, " has ",
+                              bytes, " bytes under ", args->buf_key, ", but ", args->key.dst_device,
+                              " expects ", num_bytes));
+        }
+        StatusOr<grpc::ByteBuffer> response = Contained(
+            [&]() -> StatusOr<grpc::ByteBuffer> { return EncodeRecvBufResponse(*result); });
+        if (response.ok()) {
+          call->Reply(*std::move(response));
+        } else {
+          call->ReplyError(response.status());
+        }
+      });
+}
 
- private:
-  static constexpr size_t kMaxKeys = 4096;
-
-  Mutex mu_;
-  absl::flat_hash_map<int64_t, int64_t> next_ ABSL_GUARDED_BY(mu_);
-  std::deque<int64_t> keys_ ABSL_GUARDED_BY(mu_);  // in the order in which they came
-};
+template <typename Response>
+WorkerInterface::DoneWith<Response> Answer(ServerCall* call) {
+  return [call](const StatusOr<Response>& response) {
+    if (response.ok()) {
+      call->ReplyMessage(*response);
+    } else {
+      call->ReplyError(response.status());
+    }
+  };
+}
 
 }  // namespace
 
@@ -220,20 +232,23 @@ std::unique_ptr<RawService> MakeWorkerService(Worker* w, std::unique_ptr<PollSet
     });
   });
   add("Tracing", [](ServerCall* call) { call->ReplyError(Unimplemented("Tracing")); });
-  for (const char* name : {"RecvBuf", "CompleteGroup", "CompleteInstance"}) {
-    add(name, [name](ServerCall* call) {
-      call->ReplyError(Unimplemented(name, ": this server does not run collective operations yet"));
+  add(
+      "RecvBuf", [w](ServerCall* call) { RecvBuf(w, call); }, 4);
+  add("CompleteGroup", [w](ServerCall* call) {
+    WithRequest<tensorflow::CompleteGroupRequest>(call, [w, call](const auto& request) {
+      w->CompleteGroup(OptionsOf(call), request, Answer<tensorflow::CompleteGroupResponse>(call));
     });
-  }
-  add("GetStepSequence", [sequences = std::make_shared<StepSequences>()](ServerCall* call) {
-    WithRequest<tensorflow::GetStepSequenceRequest>(call, [&](const auto& request) {
-      tensorflow::GetStepSequenceResponse response;
-      for (const int64_t key : request.graph_key()) {
-        tensorflow::StepSequence* sequence = response.add_step_sequence();
-        sequence->set_graph_key(key);
-        sequence->set_next_step_id(sequences->Next(key));
-      }
-      call->ReplyMessage(response);
+  });
+  add("CompleteInstance", [w](ServerCall* call) {
+    WithRequest<tensorflow::CompleteInstanceRequest>(call, [w, call](const auto& request) {
+      w->CompleteInstance(OptionsOf(call), request,
+                          Answer<tensorflow::CompleteInstanceResponse>(call));
+    });
+  });
+  add("GetStepSequence", [w](ServerCall* call) {
+    WithRequest<tensorflow::GetStepSequenceRequest>(call, [w, call](const auto& request) {
+      w->GetStepSequence(OptionsOf(call), request,
+                         Answer<tensorflow::GetStepSequenceResponse>(call));
     });
   });
   add("MarkRecvFinished",

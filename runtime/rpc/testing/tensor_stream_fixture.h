@@ -62,6 +62,13 @@ class FakeWorker final : public WorkerInterface {
   void CleanupAll(const CallOptions&, const std::vector<std::string>&, Done) override {}
   void Logging(const CallOptions&, const tensorflow::LoggingRequest&,
                DoneWith<tensorflow::LoggingResponse>) override {}
+  void CompleteGroup(const CallOptions&, const tensorflow::CompleteGroupRequest&,
+                     DoneWith<tensorflow::CompleteGroupResponse>) override {}
+  void CompleteInstance(const CallOptions&, const tensorflow::CompleteInstanceRequest&,
+                        DoneWith<tensorflow::CompleteInstanceResponse>) override {}
+  void GetStepSequence(const CallOptions&, const tensorflow::GetStepSequenceRequest&,
+                       DoneWith<tensorflow::GetStepSequenceResponse>) override {}
+  void RecvBuf(const CallOptions&, const RecvBufArgs&, RecvTensorResult*, Done) override {}
 
   std::map<std::string, RecvTensorResult> results;
   Status error;  // for a result without a tensor

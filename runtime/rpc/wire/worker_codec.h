@@ -17,6 +17,10 @@ grpc::ByteBuffer EncodeRunGraphError(const Status& status);
 Status DecodeRecvTensor(grpc::ByteBuffer* request, RecvTensorArgs* args);
 StatusOr<grpc::ByteBuffer> EncodeRecvTensorResponse(const RecvTensorResult& result);
 
+// `num_bytes` is what the caller expects.
+Status DecodeRecvBuf(grpc::ByteBuffer* request, RecvBufArgs* args, int64_t* num_bytes);
+grpc::ByteBuffer EncodeRecvBufResponse(const RecvTensorResult& result);
+
 // At the client.
 StatusOr<grpc::ByteBuffer> EncodeRunGraph(const RunGraphArgs& args);
 // Also turns an error in the response's body into a status.
@@ -25,6 +29,10 @@ grpc::ByteBuffer EncodeRecvTensor(const RecvTensorArgs& args);
 // `content` as for DecodeStreamReply; null: what is not TensorFlow's in the response is skipped.
 Status DecodeRecvTensorResponse(grpc::ByteBuffer* response, RecvTensorResult* result,
                                 Tensor* content = nullptr);
+grpc::ByteBuffer EncodeRecvBuf(const RecvBufArgs& args);
+// Errors: Internal for other than `elements` elements.
+Status DecodeRecvBufResponse(grpc::ByteBuffer* response, DType dtype, int64_t elements,
+                             RecvTensorResult* result);
 
 // On streams (tensor_stream.h). The content of a large tensor follows the message.
 struct StreamReply {

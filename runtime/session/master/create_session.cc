@@ -231,6 +231,16 @@ MasterSession::Options SessionCreation::SessionOptions() const {
   session.config = config_;
   session.tasks = tasks_;
   session.name_tasks_in_errors = options.name_tasks_in_errors;
+  const std::string leader = CollectiveLeader(config_, cluster_, own_task_);
+  if (leader != own_task_) {
+    session.collective_leader = leader;
+    for (const auto& [task, address] : cluster_.Tasks()) {
+      if (task != leader) continue;
+      session.find_collective_leader = [peers = options.peers, address = address] {
+        return peers->Worker(address);
+      };
+    }
+  }
   SessionGraph::Options& graph = session.graph;
   graph.ops = &options.worker->ops();
   graph.cpu = options.worker->cpu();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -40,6 +41,10 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
     std::vector<SessionTask> tasks;  // all that the session uses, this one included
     bool name_tasks_in_errors = true;
     SessionGraph::Options graph;
+    // The task that hands out the ids of steps with collectives, and how it is reached; empty: this
+    // one.
+    std::string collective_leader;
+    std::function<std::shared_ptr<WorkerInterface>()> find_collective_leader;
   };
   explicit MasterSession(Options options);
   ~MasterSession();
@@ -83,6 +88,8 @@ class MasterSession : public std::enable_shared_from_this<MasterSession> {
   Status EnterStep() ABSL_LOCKS_EXCLUDED(mu_);
   void LeaveStep() ABSL_LOCKS_EXCLUDED(mu_);
   Status ClosedError() const;
+  // The id of the graph's next step with collectives. `call` ends the waiting for the leader.
+  void NextCollectiveStep(int64_t graph_key, const CallOptions& call, DoneWith<int64_t> done);
   std::shared_ptr<const Variant> FindVariant(const RunStepArgs& args);
   // Finds or starts preparing; the lists are sorted. The graph is joined.
   std::shared_ptr<PreparedGraph> Prepare(const Signature& signature, FeedStyle style,

@@ -65,6 +65,7 @@ void MasterSession::Register(std::shared_ptr<PreparedGraph> graph, SessionGraph:
     RegisterGraphArgs args;
     args.session_handle = handle();
     args.config = options_.config;
+    args.collective_graph_key = registration->contents.collective_graph_key;
     if (parts[i].task->is_local) {
       args.graph = std::move(parts[i].graph);
     } else {

@@ -41,6 +41,7 @@ void PreparedGraph::SetReady(Status status, Contents contents) {
     parts_ = std::move(contents.parts);
     fetch_needs_ = std::move(contents.fetch_needs);
     bytes_ = contents.bytes;
+    collective_graph_key_ = contents.collective_graph_key;
   }
   for (const Part& part : parts_) {
     awaited_keys_.insert(awaited_keys_.end(), part.reply_keys.begin(), part.reply_keys.end());

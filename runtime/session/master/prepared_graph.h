@@ -48,6 +48,9 @@ class PreparedGraph {
   const std::vector<std::string>& awaited_keys() const { return awaited_keys_; }
   // Of a graph for partial runs: the positions of the feeds that fetch i needs.
   const std::vector<std::vector<int>>& fetch_needs() const { return fetch_needs_; }
+  // What its steps' ids are counted under, together with those of other masters; 0 without
+  // collectives.
+  int64_t collective_graph_key() const { return collective_graph_key_; }
   // About what all workers together keep for it.
   int64_t bytes() const { return bytes_; }
 
@@ -69,6 +72,7 @@ class PreparedGraph {
     std::vector<Part> parts;
     std::vector<std::vector<int>> fetch_needs;
     int64_t bytes = 0;
+    int64_t collective_graph_key = 0;
   };
   void SetReady(Status status, Contents contents);
   // Cancelled when nobody waits for the graph any more.
@@ -81,6 +85,7 @@ class PreparedGraph {
   std::vector<std::string> awaited_keys_;
   std::vector<std::vector<int>> fetch_needs_;
   int64_t bytes_ = 0;
+  int64_t collective_graph_key_ = 0;
   Status status_;
   std::atomic<bool> ready_{false};
   CancellationManager cancellation_;

@@ -10,6 +10,7 @@
 #include "runtime/graph/attr.h"
 #include "runtime/graph/function_library.h"
 #include "runtime/graph/graph_import.h"
+#include "runtime/place/analysis/collectives_in.h"
 #include "runtime/place/partition.h"
 #include "runtime/place/rewrite.h"
 #include "runtime/session/master/graph_bytes.h"
@@ -183,6 +184,7 @@ StatusOr<SessionGraph::Cut> SessionGraph::CutFor(
   if (style == FeedStyle::kRendezvous) {
     cut.contents.fetch_needs = NeedsOfFetches(*pruned.graph, signature);
   }
+  cut.contents.collective_graph_key = CollectivesIn(*pruned.graph).graph_key();
   PartitionOptions partition;
   partition.by = PartitionOptions::By::kTask;
   partition.name_counter = &name_counter_;

@@ -95,7 +95,6 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
     done_(std::move(status));
     return;
   }
-  const std::vector<PreparedGraph::Part>& parts = graph_->parts();
   if (Status status = session_->EnterStep(); !status.ok()) {
     done_(std::move(status));
     return;
@@ -103,7 +102,29 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
   fetches.resize(graph_->fetch_types().size());
   frame_.args = absl::MakeSpan(feeds);
   frame_.results = absl::MakeSpan(fetches);
-  step_id_ = NewStepId();
+  const int64_t named_key = options.experimental().collective_graph_key();
+  collective_graph_key_ = named_key != 0 ? named_key : graph_->collective_graph_key();
+  WatchForCancellation(call, deadline);
+  if (collective_graph_key_ == 0) {
+    step_id_ = NewStepId();
+    return Launch(options);
+  }
+  CallOptions ask;
+  ask.cancellation = &cancellation_;
+  session_->NextCollectiveStep(
+      collective_graph_key_, ask,
+      [self = shared_from_this(), options = options](const StatusOr<int64_t>& id) {
+        if (id.ok()) {
+          self->step_id_ = *id;
+          return self->Launch(options);
+        }
+        self->errors_.Add(id.status());
+        self->Finish();
+      });
+}
+
+void StepRun::Launch(const tensorflow::RunOptions& options) {
+  const std::vector<PreparedGraph::Part>& parts = graph_->parts();
   is_traced_ = options.trace_level() > tensorflow::RunOptions::NO_TRACE;
   calls_.resize(parts.size());
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -122,7 +143,6 @@ void StepRun::Start(const CallOptions& call, const tensorflow::RunOptions& optio
       if (!is_traced_) args.recv_keys = parts[i].reply_keys;
     }
   }
-  WatchForCancellation(call, deadline);
   // This task's own part comes last: it runs on this thread.
   pending_.store(parts.size() + 1, std::memory_order_relaxed);
   const std::shared_ptr<StepRun> self = shared_from_this();
@@ -173,6 +193,10 @@ void StepRun::Finish() {
   if (session_token_ >= 0) session_->closing_->TryDeregister(session_token_);
   if (timer_ != 0) session_->options_.timers->Cancel(timer_);
   Status status = WithCancellationCause(errors_.Merged(), cancellation_);
+  if (collective_graph_key_ != 0 && step_id_ != 0) {
+    session_->options_.worker->step_sequences()->Over(session_->options_.collective_leader,
+                                                      collective_graph_key_, step_id_, status.ok());
+  }
   if (status.ok()) status = CheckFetches();
   if (status.ok()) FillMetadata();
   Metrics& metrics = ServerMetrics();

@@ -41,6 +41,8 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
   void GiveUp(const Status& why);
   // Calls `done`, the first time.
   void Answer(Status status);
+  // Once the step has its id.
+  void Launch(const tensorflow::RunOptions& options);
   void RunPart(size_t i);
   void PartDone(size_t i, Status status);
   void Finish();
@@ -52,6 +54,7 @@ class StepRun : public std::enable_shared_from_this<StepRun> {
   const std::shared_ptr<PreparedGraph> graph_;
   MasterSession::Done done_;
   int64_t step_id_ = 0;
+  int64_t collective_graph_key_ = 0;
   int64_t start_nanos_ = 0;
   bool is_traced_ = false;
   bool caller_waits_ = false;

@@ -37,6 +37,21 @@ class StubWorker : public WorkerInterface {
                DoneWith<tensorflow::LoggingResponse>) override {
     Unexpected();
   }
+  void CompleteGroup(const CallOptions&, const tensorflow::CompleteGroupRequest&,
+                     DoneWith<tensorflow::CompleteGroupResponse>) override {
+    Unexpected();
+  }
+  void CompleteInstance(const CallOptions&, const tensorflow::CompleteInstanceRequest&,
+                        DoneWith<tensorflow::CompleteInstanceResponse>) override {
+    Unexpected();
+  }
+  void GetStepSequence(const CallOptions&, const tensorflow::GetStepSequenceRequest&,
+                       DoneWith<tensorflow::GetStepSequenceResponse>) override {
+    Unexpected();
+  }
+  void RecvBuf(const CallOptions&, const RecvBufArgs&, RecvTensorResult*, Done) override {
+    Unexpected();
+  }
 
  private:
   static void Unexpected() { TFLEET_CHECK(false); }

@@ -4,6 +4,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "runtime/execute/function_runtime.h"
+#include "runtime/place/analysis/collectives_in.h"
 #include "runtime/place/partition.h"
 #include "runtime/session/metrics.h"
 
@@ -67,6 +68,7 @@ StatusOr<std::shared_ptr<RegisteredGraph>> RegisteredGraph::Make(WorkerSession* 
 Status RegisteredGraph::AddPiece(WorkerSession* session, const LocalDevice* device,
                                  std::unique_ptr<Graph> graph) {
   for (const Node* node : graph->nodes()) has_transfers_ |= node->IsSend() || node->IsRecv();
+  has_transfers_ |= CollectivesIn(*graph).found;
   Piece piece;
   piece.device = device;
   KernelMaker maker;
@@ -74,16 +76,15 @@ Status RegisteredGraph::AddPiece(WorkerSession* session, const LocalDevice* devi
   maker.device = device->device;
   maker.resources = device->resources;
   maker.library = graph->library();
-  if (maker.library != nullptr && !maker.library->empty()) {
-    FunctionRuntime::Options functions;
-    functions.ops = session->options().ops;
-    functions.library = maker.library;
-    functions.kernels = maker.kernels;
-    functions.device = device->device;
-    functions.resources = device->resources;
-    piece.functions = std::make_unique<FunctionRuntime>(std::move(functions));
-    maker.functions = piece.functions.get();
-  }
+  // Also without functions of its own: what restores an iterator calls those that were saved.
+  FunctionRuntime::Options functions;
+  functions.ops = session->options().ops;
+  functions.library = maker.library;
+  functions.kernels = maker.kernels;
+  functions.device = device->device;
+  functions.resources = device->resources;
+  piece.functions = std::make_unique<FunctionRuntime>(std::move(functions));
+  maker.functions = piece.functions.get();
   Executor::Options options;
   options.device = device->device;
   options.kernels = device->kernels->Provider(std::move(maker));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "runtime/base/status.h"
@@ -34,6 +35,9 @@ class RegisteredGraph {
   IdleClock& runs() { return runs_; }
   // Whether a step meets others in a rendezvous: it then needs a place in the table of steps.
   bool has_transfers() const { return has_transfers_; }
+  // The task that leads the graph's collectives.
+  const std::string& collective_leader() const { return collective_leader_; }
+  void set_collective_leader(std::string task) { collective_leader_ = std::move(task); }
 
  private:
   Status AddPiece(WorkerSession* session, const LocalDevice* device, std::unique_ptr<Graph> graph);
@@ -41,6 +45,7 @@ class RegisteredGraph {
   IdleClock runs_;
   std::vector<Piece> pieces_;
   bool has_transfers_ = false;
+  std::string collective_leader_;
 };
 
 }  // namespace tensorfleet

@@ -61,6 +61,8 @@ absl::string_view TaskOf(absl::string_view device) {
   return end == absl::string_view::npos ? device : device.substr(0, end);
 }
 
+std::string PieceName(absl::string_view buf_key) { return absl::StrCat("^collective ", buf_key); }
+
 void StepRendezvous::Bind(std::string task, FindPeer find_peer) {
   task_ = std::move(task);
   find_peer_ = std::move(find_peer);
@@ -118,6 +120,36 @@ void StepRendezvous::RecvRemote(const RendezvousKey& key, RecvDone done) {
         }
         owned->Record(stats_.load(std::memory_order_acquire), log_);
         owned->done(status, std::move(owned->result.tensor), owned->result.is_dead);
+      });
+}
+
+void StepRendezvous::RecvBuf(RecvBufArgs args, const std::string& task, RecvDone done) {
+  if (task == task_) {
+    local_.RecvAsync(args.key, std::move(done));
+    return;
+  }
+  StatusOr<std::shared_ptr<WorkerInterface>> peer = find_peer_(task);
+  if (!peer.ok()) return done(peer.status(), Tensor(), false);
+  struct Call {
+    RecvBufArgs args;
+    RecvTensorResult result;
+    RecvDone done;
+  };
+  auto call = std::make_shared<Call>(Call{std::move(args), {}, std::move(done)});
+  call->args.step_id = step_id_;
+  call->args.request_id = static_cast<int64_t>(RandomNonZero64());
+  CallOptions options;
+  options.cancellation = &fetches_;
+  (*peer)->RecvBuf(
+      options, call->args, &call->result, [this, call, peer = *peer](const Status& status) {
+        if (status.ok()) {
+          EdgeBytes(TaskOf(call->args.key.src_device), TaskOf(call->args.key.dst_device),
+                    static_cast<int64_t>(call->result.tensor.total_bytes()));
+          call->done(status, std::move(call->result.tensor), false);
+        } else {
+          call->done(fetches_.is_cancelled() ? MarkDerived(fetches_.status()) : status, Tensor(),
+                     false);
+        }
       });
 }
 

@@ -21,6 +21,10 @@ namespace tensorfleet {
 // "/job:ps/replica:0/task:0" of "/job:ps/replica:0/task:0/device:CPU:0".
 absl::string_view TaskOf(absl::string_view device);
 
+// What the pieces of collectives are called among the tensors that graphs send: no node's name can
+// begin like that.
+std::string PieceName(absl::string_view buf_key);
+
 class StepStatsCollector;
 
 class StepRendezvous final : public Rendezvous {
@@ -50,6 +54,11 @@ class StepRendezvous final : public Rendezvous {
   Status TryRecv(const RendezvousKey& key, Tensor* tensor, bool* is_dead) {
     return local_.TryRecv(key, tensor, is_dead);
   }
+  // A piece of a collective, from a device of `task`. TensorFlow's servers are asked in their way.
+  void RecvBuf(RecvBufArgs args, const std::string& task, RecvDone done);
+  // What collective ops of the step find; must outlive them. Before kernels run, like Bind.
+  void set_collectives(StepCollectives* collectives) { collectives_ = collectives; }
+  StepCollectives* collectives() override { return collectives_; }
   bool IsEmpty() { return local_.IsEmpty(); }
   // Those who wait get `why` marked as derived: the piece that failed reports the cause itself.
   void StartAbort(const Status& why) override;
@@ -67,6 +76,7 @@ class StepRendezvous final : public Rendezvous {
   std::string task_;
   FindPeer find_peer_;
   absl::flat_hash_set<std::string> awaited_;
+  StepCollectives* collectives_ = nullptr;
 };
 
 }  // namespace tensorfleet

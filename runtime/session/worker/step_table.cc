@@ -27,12 +27,42 @@ std::shared_ptr<WorkerStep>& StepTable::Make(int64_t step_id) {
 
 StatusOr<std::shared_ptr<WorkerStep>> StepTable::PeerCame(int64_t step_id) {
   MutexLock lock(&mu_);
-  if (over_.contains(step_id)) {
+  if (WasLeft(step_id)) {
     return MarkDerived(Aborted("step ", step_id, " is over on this worker"));
   }
   std::shared_ptr<WorkerStep>& step = Make(step_id);
   ++step->peers_;
   return step;
+}
+
+bool StepTable::WasLeft(int64_t step_id) const {
+  if (over_.contains(step_id)) return true;
+  for (const auto& [first, last] : skipped_) {
+    if (step_id >= first && step_id <= last) return true;
+  }
+  return false;
+}
+
+void StepTable::Skip(int64_t first, int64_t last) {
+  if (first > last) return;
+  std::vector<std::shared_ptr<WorkerStep>> left;
+  {
+    MutexLock lock(&mu_);
+    skipped_.emplace_back(first, last);
+    if (skipped_.size() > kRememberedRanges) skipped_.pop_front();
+    for (auto it = steps_.begin(); it != steps_.end();) {
+      if (it->first >= first && it->first <= last && !it->second->has_begun_) {
+        left.push_back(std::move(it->second));
+        steps_.erase(it++);
+      } else {
+        ++it;
+      }
+    }
+  }
+  ServerMetrics().worker_steps -= static_cast<int64_t>(left.size());
+  for (const auto& step : left) {
+    step->Abort(Aborted("this task takes no part in step ", step->id));
+  }
 }
 
 void StepTable::PeerLeft(WorkerStep* step) {

@@ -6,14 +6,17 @@
 
 #include <chrono>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "runtime/base/cancellation.h"
 #include "runtime/base/mutex.h"
+#include "runtime/kernels/collectives.h"
 #include "runtime/kernels/resource_manager.h"
 #include "runtime/session/idle_clock.h"
 #include "runtime/session/worker/step_rendezvous.h"
@@ -24,13 +27,14 @@ namespace tensorfleet {
 class PartialRun;
 class WorkerSession;
 
-struct WorkerStep {
+struct WorkerStep : std::enable_shared_from_this<WorkerStep> {
   WorkerStep(int64_t step_id, TransferLog* log)
       : id(step_id), rendezvous(step_id, log), resources("step") {}
   const int64_t id;
   CancellationManager cancellation;
   StepRendezvous rendezvous;
   ResourceManager resources;
+  std::unique_ptr<StepCollectives> collectives;  // null until it begins to run here
   // What the step's tensors are charged to; null where nothing is limited. Set before it runs.
   MemoryAccount::Handle memory;
 
@@ -63,6 +67,13 @@ class StepTable {
   StatusOr<std::shared_ptr<WorkerStep>> PeerCame(int64_t step_id);
   void PeerLeft(WorkerStep* step);
   std::shared_ptr<WorkerStep> Find(int64_t step_id) const;  // null when unknown
+  // Steps [first, last] of other tasks will not be run here: peers do not wait in them.
+  void Skip(int64_t first, int64_t last);
+  // Whether it was removed or skipped, as far as that is remembered.
+  bool IsOver(int64_t step_id) const {
+    MutexLock lock(&mu_);
+    return WasLeft(step_id);
+  }
   // Null when unknown. The id is remembered for a while, so that a late call does not wait for
   // ever.
   std::shared_ptr<WorkerStep> Remove(int64_t step_id);
@@ -75,6 +86,9 @@ class StepTable {
  private:
   static constexpr size_t kRemembered = 4096;
 
+  static constexpr size_t kRememberedRanges = 256;
+
+  bool WasLeft(int64_t step_id) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   std::shared_ptr<WorkerStep>& Make(int64_t step_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Remember(int64_t step_id) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
@@ -84,6 +98,7 @@ class StepTable {
   absl::flat_hash_set<int64_t> over_ ABSL_GUARDED_BY(mu_);
   std::vector<int64_t> over_ring_ ABSL_GUARDED_BY(mu_);
   size_t over_oldest_ ABSL_GUARDED_BY(mu_) = 0;
+  std::deque<std::pair<int64_t, int64_t>> skipped_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace tensorfleet

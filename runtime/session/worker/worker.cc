@@ -12,7 +12,7 @@
 
 namespace tensorfleet {
 
-Worker::Worker(Options options) : options_(std::move(options)) {
+Worker::Worker(Options options) : options_(std::move(options)), collectives_(options_.collectives) {
   owned_devices_ = MakeCpuDevices(options_.task, options_.cpu_devices, options_.pool);
   if (options_.more_devices) {
     for (auto& device : options_.more_devices(options_.task, options_.pool)) {
@@ -163,6 +163,11 @@ StatusOr<std::string> Worker::Register(RegisterGraphArgs* args,
   if (is_cancelled()) return cancellation->status();
   TFLEET_ASSIGN_OR_RETURN(std::shared_ptr<RegisteredGraph> registered,
                           RegisteredGraph::Make(session.get(), std::move(graph)));
+  if (args->config.experimental().collective_group_leader().empty()) {
+    args->config.mutable_experimental()->set_collective_group_leader(options_.collectives.leader);
+  }
+  registered->set_collective_leader(
+      CollectiveLeader(args->config, session->options().cluster, session->task()));
   // Nobody would ever ask for the graph to go.
   if (is_cancelled()) return cancellation->status();
   session->calls().Touch();

@@ -13,12 +13,15 @@
 #include "runtime/base/thread_pool.h"
 #include "runtime/session/cluster/cluster_spec.h"
 #include "runtime/session/limits.h"
+#include "runtime/session/worker/collective/worker_collectives.h"
 #include "runtime/session/worker/request_ids.h"
 #include "runtime/session/worker/step_table.h"
 #include "runtime/session/worker/worker_interface.h"
 #include "runtime/session/worker/worker_session.h"
 
 namespace tensorfleet {
+
+struct GraphRunArgs;
 
 // Marks errors by which a master learns that a worker is not the one it knew.
 inline constexpr char kWorkerPossiblyRestartedPayload[] =
@@ -42,6 +45,7 @@ class Worker final : public WorkerInterface {
     // The same for what has no master that could be asked: sessions that do not say whose they are,
     // and graphs and steps outside sessions.
     std::chrono::nanoseconds idle_timeout = std::chrono::hours(24);
+    WorkerCollectives::Options collectives;
     // Gives the task's devices besides its CPU; null: there are none.
     std::function<std::vector<std::unique_ptr<Device>>(const std::string& task, ThreadPool* pool)>
         more_devices;
@@ -80,7 +84,26 @@ class Worker final : public WorkerInterface {
                   Done done) override;
   void Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,
                DoneWith<tensorflow::LoggingResponse> done) override;
+  void CompleteGroup(const CallOptions& options, const tensorflow::CompleteGroupRequest& request,
+                     DoneWith<tensorflow::CompleteGroupResponse> done) override;
+  void CompleteInstance(const CallOptions& options,
+                        const tensorflow::CompleteInstanceRequest& request,
+                        DoneWith<tensorflow::CompleteInstanceResponse> done) override;
+  // Between our servers a key that is named twice in a row is followed by the id of the caller's
+  // last step of that graph, which has failed.
+  void GetStepSequence(const CallOptions& options,
+                       const tensorflow::GetStepSequenceRequest& request,
+                       DoneWith<tensorflow::GetStepSequenceResponse> done) override;
+  void RecvBuf(const CallOptions& options, const RecvBufArgs& args, RecvTensorResult* result,
+               Done done) override;
 
+  // For the master of this process: ids of steps with collectives.
+  StepSequences* step_sequences() { return collectives_.sequences(); }
+  WorkerCollectives& collectives() { return collectives_; }
+  // Here a graph's steps go on with `next`, as its leader says: those before are left out.
+  void BeginSteps(const std::string& leader, int64_t graph_key, int64_t next);
+  // Whether a step with that id has been here and is over.
+  bool HasEnded(int64_t step_id) const { return steps_.IsOver(step_id); }
   // For the master of this process: a value for a step that runs here (RunGraphArgs::awaited_keys).
   void DeliverToStep(int64_t step_id, const std::string& key, Tensor tensor);
   // Ends what has outlived its owner (the options say when), and asks the masters of sessions that
@@ -101,6 +124,9 @@ class Worker final : public WorkerInterface {
       const tensorflow::CreateWorkerSessionRequest& request);
   void Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<RegisteredGraph> graph,
            const CallOptions& options, RunGraphArgs* args, RunGraphResult* result, Done done);
+  // Makes the step one of its session's and tells its rendezvous where it is, before the first
+  // kernel asks it for anything. Errors: InvalidArgument when it is another session's step.
+  Status BindStep(const RunGraphArgs& args, const GraphRunArgs& run);
   Status CheckRecv(const RendezvousKey& key) const;
 
   const Options options_;
@@ -109,6 +135,7 @@ class Worker final : public WorkerInterface {
   std::vector<LocalDevice> devices_;
   std::vector<DeviceAttributes> device_attributes_;
   TransferLog transfers_;
+  WorkerCollectives collectives_;  // outlives the steps
   StepTable steps_{&transfers_};
   RequestIds run_graph_ids_, recv_tensor_ids_;
 

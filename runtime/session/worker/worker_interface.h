@@ -16,6 +16,7 @@
 #include "runtime/device/device.h"
 #include "runtime/graph/graph.h"
 #include "runtime/kernels/kernel_context.h"
+#include "runtime/kernels/rendezvous.h"
 #include "runtime/tensor/tensor.h"
 
 namespace tensorfleet {
@@ -40,6 +41,7 @@ struct RegisterGraphArgs {
   std::unique_ptr<Graph> graph;
   tensorflow::GraphDef graph_def;
   tensorflow::ConfigProto config;
+  int64_t collective_graph_key = 0;  // 0: the graph has no collectives
 };
 
 struct RunGraphArgs {
@@ -77,6 +79,17 @@ struct RecvTensorArgs {
   std::string key;
 };
 
+// A piece that a collective of the same step has, on the peer's device.
+struct RecvBufArgs {
+  int64_t step_id = 0;
+  int64_t request_id = 0;
+  RendezvousKey key;    // between our servers
+  std::string buf_key;  // as TensorFlow's call it
+  // What is expected: a vector of these elements.
+  DType dtype = DType::kInvalid;
+  int64_t elements = 0;
+};
+
 struct RecvTensorResult {
   Tensor tensor;
   bool is_dead = false;
@@ -112,6 +125,19 @@ class WorkerInterface {
                           RecvTensorResult* result, Done done) = 0;
   virtual void Logging(const CallOptions& options, const tensorflow::LoggingRequest& request,
                        DoneWith<tensorflow::LoggingResponse> done) = 0;
+
+  // Collectives. These three go to the group's leader.
+  virtual void CompleteGroup(const CallOptions& options,
+                             const tensorflow::CompleteGroupRequest& request,
+                             DoneWith<tensorflow::CompleteGroupResponse> done) = 0;
+  virtual void CompleteInstance(const CallOptions& options,
+                                const tensorflow::CompleteInstanceRequest& request,
+                                DoneWith<tensorflow::CompleteInstanceResponse> done) = 0;
+  virtual void GetStepSequence(const CallOptions& options,
+                               const tensorflow::GetStepSequenceRequest& request,
+                               DoneWith<tensorflow::GetStepSequenceResponse> done) = 0;
+  virtual void RecvBuf(const CallOptions& options, const RecvBufArgs& args,
+                       RecvTensorResult* result, Done done) = 0;
 };
 
 // Connections to other tasks by address. Thread-safe; must outlive what it gives out.

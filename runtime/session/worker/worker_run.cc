@@ -5,6 +5,7 @@
 #include "absl/strings/cord.h"
 #include "runtime/graph/graph_import.h"
 #include "runtime/session/metrics.h"
+#include "runtime/session/worker/collective/step_collectives.h"
 #include "runtime/session/worker/graph_run.h"
 #include "runtime/session/worker/partial_run.h"
 #include "runtime/session/worker/worker.h"
@@ -104,9 +105,9 @@ void LimitMemory(const GraphRunArgs& run, const Limits& limits) {
       absl::StrCat("step ", run.step->id, " on ", run.session->task()), limits.step_bytes, session);
 }
 
-// Makes the step one of its session's and tells its rendezvous where it is, before the first kernel
-// asks it for anything. Errors: InvalidArgument when it is another session's step.
-Status BindStep(const RunGraphArgs& args, const GraphRunArgs& run, const Limits& limits) {
+}  // namespace
+
+Status Worker::BindStep(const RunGraphArgs& args, const GraphRunArgs& run) {
   MutexLock lock(&run.step->mu);
   if (run.step->session == run.session) return OkStatus();
   if (run.step->session != nullptr) {
@@ -114,15 +115,18 @@ Status BindStep(const RunGraphArgs& args, const GraphRunArgs& run, const Limits&
                            run.step->session->handle(), "', not of '", args.session_handle, "'");
   }
   run.step->session = run.session;
-  LimitMemory(run, limits);
+  LimitMemory(run, options_.limits);
   if (args.awaited_keys != nullptr) run.step->rendezvous.Await(*args.awaited_keys);
   run.step->rendezvous.Bind(run.session->task(), [session = run.session](absl::string_view task) {
     return session->FindPeer(task);
   });
+  run.step->collectives = std::make_unique<SessionStepCollectives>(
+      run.step.get(), &collectives_,
+      WorkerCollectives::Place{run.session, run.graph->collective_leader(), run.step->id},
+      options_.pool);
+  run.step->rendezvous.set_collectives(run.step->collectives.get());
   return OkStatus();
 }
-
-}  // namespace
 
 void Worker::RunGraph(const CallOptions& options, RunGraphArgs* args, RunGraphResult* result,
                       Done done) {
@@ -158,7 +162,7 @@ void Worker::Run(std::shared_ptr<WorkerSession> session, std::shared_ptr<Registe
   run.frame = args->frame;
   run.caller_may_work = options.caller_waits;
   if (meets_others) {
-    Status status = BindStep(*args, run, options_.limits);
+    Status status = BindStep(*args, run);
     if (!status.ok()) return done(std::move(status));
   } else {
     LimitMemory(run, options_.limits);

@@ -17,6 +17,7 @@
 {{- if .Values.leaderElection.enabled }}
 - --leader-elect
 - --leader-election-id={{ include "tensorfleet.leaseName" . }}
+- --leader-election-namespace={{ .Release.Namespace }}
 {{- end }}
 - --webhook={{ .Values.webhook.enabled }}
 {{- if .Values.webhook.enabled }}

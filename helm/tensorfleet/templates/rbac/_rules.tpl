@@ -15,7 +15,7 @@ no namespace are wanted: "only", "also" or "none").
 {{- $use := or (eq $wanted "also") (and $isCluster (eq $wanted "only")) (and (not $isCluster) (eq $wanted "none")) }}
 {{- if and (eq $resource "podgroups") (not $root.Values.operator.gangSchedulerName) }}
 {{- $use = false }}
-{{- else if and (eq $resource "leases") (not $root.Values.leaderElection.enabled) }}
+{{- else if and (eq $resource "leases") (not (has "list" .verbs)) (not $root.Values.leaderElection.enabled) }}
 {{- $use = false }}
 {{- else if and (or $isCluster (eq $resource "secrets")) (not $certificates) }}
 {{- $use = false }}

@@ -10,6 +10,7 @@
 
 #include "proto/summary.pb.h"
 #include "proto/tensor.pb.h"
+#include "runtime/kernels/cpu/image/codecs.h"
 #include "runtime/kernels/cpu/io/histogram.h"
 #include "runtime/kernels/cpu/io/media.h"
 #include "runtime/kernels/kernel.h"
@@ -128,8 +129,9 @@ class ImageSummaryKernel final : public Kernel {
       image->set_height(static_cast<int>(shape.dim(1)));
       image->set_width(static_cast<int>(shape.dim(2)));
       image->set_colorspace(channels);
-      image->set_encoded_image_string(EncodePng(bytes, static_cast<int>(shape.dim(1)),
-                                                static_cast<int>(shape.dim(2)), channels));
+      TFLEET_ASSIGN_OR_RETURN(std::string png, EncodePng(bytes.data(), DType::kUInt8, shape.dim(1),
+                                                         shape.dim(2), channels, -1));
+      image->set_encoded_image_string(std::move(png));
     }
     return SetSummary(ctx, summary);
   }

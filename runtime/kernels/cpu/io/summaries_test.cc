@@ -1,13 +1,13 @@
 // Summaries, against what TensorFlow 2.15 makes of the same values.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <cfloat>
 #include <cmath>
 
 #include "absl/strings/escaping.h"
 #include "proto/summary.pb.h"
+#include "runtime/kernels/cpu/image/codecs.h"
 #include "runtime/kernels/testing/op_test.h"
 
 namespace tensorfleet {
@@ -26,26 +26,11 @@ class SummaryTest : public OpTest {
   }
 };
 
-// Undoes EncodePng's own choices: one IDAT chunk, filter 1 on every row.
-std::vector<int> DecodePng(const std::string& png, int height, int width, int channels) {
-  const size_t idat = png.find("IDAT");
-  EXPECT_NE(idat, std::string::npos);
-  uLongf size = static_cast<uLongf>(height) * (width * channels + 1);
-  std::string rows(size, '\0');
-  EXPECT_EQ(
-      uncompress(reinterpret_cast<Bytef*>(rows.data()), &size,
-                 reinterpret_cast<const Bytef*>(png.data() + idat + 4), png.size() - idat - 4),
-      Z_OK);
-  std::vector<int> pixels;
-  for (int y = 0; y < height; ++y) {
-    const size_t row = static_cast<size_t>(y) * (width * channels + 1);
-    EXPECT_EQ(rows[row], 1);
-    for (int x = 0; x < width * channels; ++x) {
-      const int left = x < channels ? 0 : pixels[pixels.size() - channels];
-      pixels.push_back((static_cast<uint8_t>(rows[row + 1 + x]) + left) & 255);
-    }
-  }
-  return pixels;
+std::vector<int> PixelsOf(const std::string& png) {
+  const StatusOr<Tensor> image = cpu::DecodePng(png, 0, DType::kUInt8, nullptr);
+  EXPECT_TRUE(image.ok()) << image.status();
+  const auto pixels = image->values<uint8_t>();
+  return {pixels.begin(), pixels.end()};
 }
 
 TEST_F(SummaryTest, ScalarsHaveATagEach) {
@@ -102,9 +87,9 @@ TEST_F(SummaryTest, ImagesAreScaledAndBadPixelsColoured) {
   ASSERT_EQ(summary.value_size(), 2);
   EXPECT_EQ(summary.value(0).tag(), "im/image/0");
   EXPECT_EQ(summary.value(0).image().colorspace(), 1);
-  EXPECT_THAT(DecodePng(summary.value(0).image().encoded_image_string(), 2, 2, 1),
+  EXPECT_THAT(PixelsOf(summary.value(0).image().encoded_image_string()),
               ElementsAre(0, 127, 255, 255));
-  EXPECT_THAT(DecodePng(summary.value(1).image().encoded_image_string(), 2, 2, 1),
+  EXPECT_THAT(PixelsOf(summary.value(1).image().encoded_image_string()),
               ElementsAre(1, 191, 255, 128));
   EXPECT_EQ(Summarize(OpNode("ImageSummary").Attr("max_images", 1), {Tensor::Scalar("im"), images})
                 .value(0)
