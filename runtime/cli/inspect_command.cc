@@ -14,7 +14,7 @@ constexpr char kHelp[] =
 A checkpoint, by its prefix, its .index file, or its folder (the latest one there): names, types and shapes of its
 tensors, or with --tensor the values of one. An event file: its records. A graph that was exported with
 tf.compat.v1.train.export_meta_graph: its variables, what `tensorfleet train` would run, and ops that it could not.
-Paths may begin with s3://.
+Paths may begin with s3://, gs://, hdfs:// or https://.
 
 Examples:
   tensorfleet inspect /shared/run1

@@ -41,7 +41,7 @@ void LimitFlags::AddTo(CLI::App* command) {
       ->add_option("--forbid_ops", forbid_ops,
                    "Ops that are refused with the graph that has them, by name or group: files "
                    "(read or write files), network (can reach other hosts: the same ones, as a "
-                   "path may be s3://); as in ReadFile,PyFunc")
+                   "path may be https://); as in ReadFile,PyFunc")
       ->group(kGroup);
 }
 

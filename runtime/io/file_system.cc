@@ -8,7 +8,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
 #include "runtime/base/random_id.h"
-#include "runtime/io/s3_file_system.h"
+#include "runtime/io/remote/gs_file_system.h"
+#include "runtime/io/remote/hdfs_file_system.h"
+#include "runtime/io/remote/s3_file_system.h"
+#include "runtime/io/remote/web_file_system.h"
 
 namespace tensorfleet {
 namespace {
@@ -63,12 +66,22 @@ StatusOr<ResolvedPath> ResolvePath(absl::string_view path) {
   if (scheme == "file")
     return ResolvedPath{FileSystem::Local(), std::string(path.substr(colon + 3))};
   if (scheme == "s3") return ResolvedPath{DefaultS3FileSystem(), std::string(path)};
+  if (scheme == "gs") return ResolvedPath{DefaultGsFileSystem(), std::string(path)};
+  if (scheme == "hdfs" || scheme == "webhdfs" || scheme == "swebhdfs") {
+    return ResolvedPath{DefaultHdfsFileSystem(), std::string(path)};
+  }
+  if (scheme == "http" || scheme == "https")
+    return ResolvedPath{WebFileSystem(), std::string(path)};
   return Unimplemented("File system scheme '", scheme, "' not implemented (file: '", path, "')");
 }
 
 StatusOr<std::vector<std::string>> Glob(FileSystem& files, const std::string& pattern) {
   std::vector<std::string> found;
   if (pattern.empty()) return found;
+  if (!files.has_lists()) {
+    if (files.Exists(pattern)) found.push_back(pattern);
+    return found;
+  }
   const size_t scheme = pattern.find("://");
   const std::string root = scheme != std::string::npos ? pattern.substr(0, scheme + 3)
                            : pattern[0] == '/'         ? "/"

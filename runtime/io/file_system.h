@@ -62,13 +62,16 @@ class FileSystem {
   virtual Status DeleteDir(const std::string& path) = 0;
   // Renames inside the directory survive a crash of the machine.
   virtual Status SyncDir(const std::string& path) = 0;
+  // Whether List works at all.
+  virtual bool has_lists() const { return true; }
   // Names in a directory, "." and ".." excepted, in no particular order.
   virtual StatusOr<std::vector<std::string>> List(const std::string& path) = 0;
 };
 
 // The file system that a path belongs to, and the path as that file system knows it: a bare path or
-// "file://" is the local one, "s3://" an object store (s3_file_system.h). Errors: Unimplemented
-// `File system scheme 'gs' not implemented (file: '...')`.
+// "file://" is the local one; "s3://", "gs://", "hdfs://" ("webhdfs://", "swebhdfs://"), "http://"
+// and "https://" are stores of other machines (remote/). Errors: Unimplemented
+// `File system scheme 'ftp' not implemented (file: '...')`.
 struct ResolvedPath {
   FileSystem* file_system = nullptr;
   std::string path;
@@ -76,7 +79,7 @@ struct ResolvedPath {
 StatusOr<ResolvedPath> ResolvePath(absl::string_view path);
 
 // Sorted paths that match `pattern`: "*" and "?" within one name, "[...]" sets. No match is no
-// error.
+// error. Where files cannot be listed, a pattern is the name of one file.
 StatusOr<std::vector<std::string>> Glob(FileSystem& files, const std::string& pattern);
 
 StatusOr<std::string> ReadWholeFile(FileSystem& files, const std::string& path);

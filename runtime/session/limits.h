@@ -22,7 +22,7 @@ class ForbiddenOps {
   ForbiddenOps() = default;
   // "ReadFile,files": names of ops, and of groups of them: `files` are those that read or write
   // files, here or at an object store; `network` those that can reach another host, which are the
-  // same, as a path may be s3://. Errors: InvalidArgument for a name that is neither.
+  // same, as a path may be https://. Errors: InvalidArgument for a name that is neither.
   static StatusOr<ForbiddenOps> Parse(absl::string_view list, const OpRegistry& ops);
 
   // Errors: PermissionDenied for a graph with such an op, in itself or in a function it brings.

@@ -12,6 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "runtime/base/memory_limit.h"
 #include "runtime/base/mutex.h"
+#include "runtime/io/remote/store_counters.h"
 #include "runtime/kernels/queue_levels.h"
 #include "runtime/tensor/buffer.h"
 #include "runtime/tensor/memory_account.h"
@@ -69,6 +70,26 @@ void RenderQueues(std::string* out) {
         &QueueLevel::enqueues_waiting);
   gauge("tensorfleet_queue_dequeues_waiting", "Dequeues that wait for elements.",
         &QueueLevel::dequeues_waiting);
+}
+
+void RenderStores(std::string* out) {
+  const std::map<std::string, StoreCounters> stores = CountedRequests();
+  const auto counter = [&](absl::string_view name, absl::string_view help,
+                           int64_t StoreCounters::*value) {
+    absl::StrAppend(out, "# HELP ", name, " ", help, "\n# TYPE ", name, " counter\n");
+    for (const auto& [scheme, counters] : stores) {
+      absl::StrAppend(out, name, "{scheme=\"", scheme, "\"} ", counters.*value, "\n");
+    }
+  };
+  counter("tensorfleet_store_requests_total",
+          "Requests to stores of files on other machines, by the files' scheme.",
+          &StoreCounters::requests);
+  counter("tensorfleet_store_retries_total", "Those of them that were tried again.",
+          &StoreCounters::retries);
+  counter("tensorfleet_store_sent_bytes_total", "Bytes that were written to stores.",
+          &StoreCounters::sent_bytes);
+  counter("tensorfleet_store_received_bytes_total", "Bytes that were read from stores.",
+          &StoreCounters::received_bytes);
 }
 
 }  // namespace
@@ -170,6 +191,7 @@ std::string RenderMetrics() {
   RenderValue("process_resident_memory_bytes", "gauge", "Resident memory of the process.",
               ResidentBytes(), &out);
   RenderQueues(&out);
+  RenderStores(&out);
   Registry& registry = TheRegistry();
   MutexLock lock(&registry.mu);
   absl::StrAppend(&out,

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/io/remote/store_counters.h"
 #include "runtime/kernels/queue_levels.h"
 
 namespace tensorfleet {
@@ -59,6 +60,16 @@ TEST(Metrics, QueuesAreShownByNameAndKind) {
 }
 
 // Prometheus refuses a page on which a name is declared twice, or a sample comes before its type.
+TEST(Metrics, RequestsToStoresAreCountedByScheme) {
+  CountRequest("s3", 10, 0, /*is_retry=*/false);
+  CountRequest("s3", 10, 200, /*is_retry=*/true);
+  const std::string text = RenderMetrics();
+  EXPECT_THAT(text, HasSubstr("tensorfleet_store_requests_total{scheme=\"s3\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("tensorfleet_store_retries_total{scheme=\"s3\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("tensorfleet_store_sent_bytes_total{scheme=\"s3\"} 20\n"));
+  EXPECT_THAT(text, HasSubstr("tensorfleet_store_received_bytes_total{scheme=\"s3\"} 200\n"));
+}
+
 TEST(Metrics, EveryNameIsDeclaredOnceAndBeforeItsSamples) {
   const std::string text = RenderMetrics();
   std::vector<std::string> declared;

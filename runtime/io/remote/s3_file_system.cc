@@ -1,23 +1,22 @@
-#include "runtime/io/s3_file_system.h"
+#include "runtime/io/remote/s3_file_system.h"
 
 #include <algorithm>
 #include <cstdlib>
-#include <cstring>
 #include <map>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "runtime/base/log.h"
-#include "runtime/base/mutex.h"
 #include "runtime/io/io_interest.h"
+#include "runtime/io/remote/ranged_file.h"
+#include "runtime/io/remote/xml.h"
 
 namespace tensorfleet {
 namespace {
 
 constexpr int kMostParts = 10'000;
 constexpr size_t kFirstPartBytes = 8 << 20;
-constexpr size_t kReadAhead = 1 << 20;
 constexpr uint64_t kCopyLimit = uint64_t{5} << 30;  // one request copies no more
 
 struct Location {
@@ -43,7 +42,7 @@ S3Request Make(const char* method) {
 
 StatusOr<uint64_t> SizeOf(const S3Client& client, const Location& at) {
   if (at.key.empty()) return FailedPrecondition(at.url(), " is a bucket, not an object");
-  TFLEET_ASSIGN_OR_RETURN(const S3Response head, client.Call(Make("HEAD"), at.bucket, at.key));
+  TFLEET_ASSIGN_OR_RETURN(const HttpResponse head, client.Call(Make("HEAD"), at.bucket, at.key));
   const auto length = head.headers.find("content-length");
   uint64_t size = 0;
   if (length == head.headers.end() || !absl::SimpleAtoi(length->second, &size)) {
@@ -74,7 +73,7 @@ class Upload {
     put.query = {{"partNumber", absl::StrCat(next_number())}, {"uploadId", id_}};
     const bool is_copy = !headers.empty();
     put.headers = std::move(headers);
-    TFLEET_ASSIGN_OR_RETURN(const S3Response sent, client_->Call(put, at_.bucket, at_.key, body));
+    TFLEET_ASSIGN_OR_RETURN(const HttpResponse sent, client_->Call(put, at_.bucket, at_.key, body));
     const auto header = sent.headers.find("etag");
     std::string tag = is_copy                        ? XmlText(sent.body, "ETag")
                       : header == sent.headers.end() ? ""
@@ -93,7 +92,7 @@ class Upload {
     absl::StrAppend(&list, "</CompleteMultipartUpload>");
     S3Request end = Make("POST");
     end.query["uploadId"] = id_;
-    TFLEET_ASSIGN_OR_RETURN(const S3Response done, client_->Call(end, at_.bucket, at_.key, list));
+    TFLEET_ASSIGN_OR_RETURN(const HttpResponse done, client_->Call(end, at_.bucket, at_.key, list));
     // A failure after the first byte of the answer comes with code 200.
     if (absl::StrContains(done.body, "<Error>")) return Failed(done, "the upload failed");
     id_.clear();
@@ -120,11 +119,11 @@ class Upload {
   Status Begin() {
     S3Request begin = Make("POST");
     begin.query["uploads"] = "";
-    TFLEET_ASSIGN_OR_RETURN(const S3Response begun, client_->Call(begin, at_.bucket, at_.key));
+    TFLEET_ASSIGN_OR_RETURN(const HttpResponse begun, client_->Call(begin, at_.bucket, at_.key));
     id_ = XmlText(begun.body, "UploadId");
     return has_begun() ? OkStatus() : Failed(begun, "the store began no upload");
   }
-  Status Failed(const S3Response& response, absl::string_view what) const {
+  Status Failed(const HttpResponse& response, absl::string_view what) const {
     const std::string words = XmlText(response.body, "Message");
     return Unavailable(at_.url(), "; ", words.empty() ? what : words);
   }
@@ -135,54 +134,21 @@ class Upload {
   std::vector<std::string> tags_;
 };
 
-class S3ReadFile final : public RandomAccessFile {
+class S3ReadFile final : public RangedFile {
  public:
   S3ReadFile(const S3Client* client, Location at, uint64_t size)
-      : client_(client), at_(std::move(at)), path_(at_.url()), size_(size) {}
-
-  Status Read(uint64_t offset, size_t n, char* out) const override {
-    if (offset > size_ || n > size_ - offset) {
-      return OutOfRange(path_, "; Read less bytes than requested: the file ends at ", size_,
-                        ", wanted ", n, " bytes from ", offset);
-    }
-    if (n == 0) return OkStatus();
-    if (n >= kReadAhead) {
-      TFLEET_ASSIGN_OR_RETURN(const std::string got, Fetch(offset, n));
-      std::memcpy(out, got.data(), n);
-      return OkStatus();
-    }
-    // Small reads come in sequence: records, table blocks.
-    MutexLock lock(&mu_);
-    if (offset < window_begin_ || offset + n > window_begin_ + window_.size()) {
-      const size_t length = std::min<uint64_t>(kReadAhead, size_ - offset);
-      TFLEET_ASSIGN_OR_RETURN(window_, Fetch(offset, length));
-      window_begin_ = offset;
-    }
-    std::memcpy(out, window_.data() + (offset - window_begin_), n);
-    return OkStatus();
-  }
-  uint64_t size() const override { return size_; }
-  const std::string& path() const override { return path_; }
+      : RangedFile(at.url(), size), client_(client), at_(std::move(at)) {}
 
  private:
-  StatusOr<std::string> Fetch(uint64_t offset, size_t n) const {
+  StatusOr<std::string> Fetch(uint64_t offset, size_t n) const override {
     S3Request request = Make("GET");
     request.headers["range"] = absl::StrCat("bytes=", offset, "-", offset + n - 1);
-    TFLEET_ASSIGN_OR_RETURN(S3Response response, client_->Call(request, at_.bucket, at_.key));
-    if (response.body.size() != n) {
-      return DataLoss(path_, "; wanted ", n, " bytes from ", offset, ", the store gave ",
-                      response.body.size());
-    }
-    return std::move(response.body);
+    TFLEET_ASSIGN_OR_RETURN(HttpResponse response, client_->Call(request, at_.bucket, at_.key));
+    return WholeRange(std::move(response.body), path(), offset, n);
   }
 
   const S3Client* const client_;
   const Location at_;
-  const std::string path_;
-  const uint64_t size_;
-  mutable Mutex mu_;
-  mutable std::string window_ ABSL_GUARDED_BY(mu_);
-  mutable uint64_t window_begin_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 // Gathers parts; a file of one part is sent as it is, more of them as a multipart upload.
@@ -270,7 +236,7 @@ class S3FileSystem final : public FileSystem {
     if (size <= kCopyLimit) {
       S3Request copy = Make("PUT");
       copy.headers["x-amz-copy-source"] = Source(source);
-      TFLEET_ASSIGN_OR_RETURN(const S3Response copied,
+      TFLEET_ASSIGN_OR_RETURN(const HttpResponse copied,
                               client_.Call(copy, target.bucket, target.key));
       if (absl::StrContains(copied.body, "<Error>")) {
         return Unavailable(target.url(), "; ", XmlText(copied.body, "Message"));
@@ -322,7 +288,7 @@ class S3FileSystem final : public FileSystem {
       list.query = {{"list-type", "2"}, {"prefix", prefix}, {"delimiter", "/"}};
       if (only_one) list.query["max-keys"] = "1";
       if (!token.empty()) list.query["continuation-token"] = token;
-      TFLEET_ASSIGN_OR_RETURN(const S3Response page, client_.Call(list, at.bucket, ""));
+      TFLEET_ASSIGN_OR_RETURN(const HttpResponse page, client_.Call(list, at.bucket, ""));
       for (const auto& [kind, field] :
            {std::pair{"Contents", "Key"}, {"CommonPrefixes", "Prefix"}}) {
         for (const std::string& entry : XmlElements(page.body, kind)) {

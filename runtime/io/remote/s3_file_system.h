@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "runtime/io/file_system.h"
-#include "runtime/io/s3_client.h"
+#include "runtime/io/remote/s3_client.h"
 
 namespace tensorfleet {
 
