@@ -82,13 +82,17 @@ StatusOr<std::vector<std::string>> Glob(FileSystem& files, const std::string& pa
     if (files.Exists(pattern)) found.push_back(pattern);
     return found;
   }
+  // The host or bucket, which may be empty, is no part of the pattern.
   const size_t scheme = pattern.find("://");
-  const std::string root = scheme != std::string::npos ? pattern.substr(0, scheme + 3)
-                           : pattern[0] == '/'         ? "/"
-                                                       : "";
+  size_t root_end = pattern[0] == '/' ? 1 : 0;
+  if (scheme != std::string::npos) {
+    const size_t slash = pattern.find('/', scheme + 3);
+    root_end = slash == std::string::npos ? pattern.size() : slash + 1;
+  }
+  const std::string root = pattern.substr(0, root_end);
   const std::vector<std::string> parts =
-      absl::StrSplit(absl::string_view(pattern).substr(root.size()), '/', absl::SkipEmpty());
-  if (parts.empty()) return std::vector<std::string>{"/"};
+      absl::StrSplit(absl::string_view(pattern).substr(root_end), '/', absl::SkipEmpty());
+  if (parts.empty()) return std::vector<std::string>{root};
   TFLEET_RETURN_IF_ERROR(GlobBelow(files, root, parts, 0, &found));
   std::sort(found.begin(), found.end());
   return found;

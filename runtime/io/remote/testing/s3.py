@@ -19,8 +19,8 @@ def signature(environ, key, signed_headers):
     """What Amazon's own library makes of the request that came."""
     headers = {}
     for name in signed_headers:
-        key = name.upper().replace("-", "_")
-        headers[name] = environ.get(key if key == "CONTENT_TYPE" else "HTTP_" + key)
+        field = name.upper().replace("-", "_")
+        headers[name] = environ.get(field if field == "CONTENT_TYPE" else "HTTP_" + field)
     if None in headers.values():
         return "a signed header is missing"
     request = AWSRequest(method=environ["REQUEST_METHOD"], headers=headers,

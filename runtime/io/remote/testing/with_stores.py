@@ -22,6 +22,7 @@ try:
 
     import s3
     import webhdfs
+    from gcp_storage_emulator.handlers import objects
 except ImportError as missing:
     print(f"skipped: {missing}; pip install -r requirements-test.txt")
     sys.exit(77)
@@ -96,6 +97,18 @@ class KeepsConnections(WSGIRequestHandler):
     protocol_version = "HTTP/1.1"
 
 
+def let_objects_be_empty():
+    """The emulator takes a request without a body for one whose body is missing."""
+    upload = objects._media_upload
+
+    def with_a_body(request, response, storage):
+        if request.data is None:
+            request._data = b""
+        return upload(request, response, storage)
+
+    objects._media_upload = with_a_body
+
+
 def serve(app):
     server = make_server("127.0.0.1", 0, app, threaded=True, request_handler=KeepsConnections)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -132,6 +145,7 @@ def main():
         if name.startswith("AWS_"):
             del os.environ[name]
     store, lenders, google = serve(s3.make_store()), serve(s3.make_lenders()), serve(google_metadata)
+    let_objects_be_empty()
     emulator = create_server("127.0.0.1", 0, in_memory=True, default_bucket="bucket")
     emulator.start()
     port = emulator._api._httpd.server_port
@@ -143,7 +157,10 @@ def main():
                    TENSORFLEET_WEBHDFS=f"{hdfs}/standby,{hdfs}", HADOOP_USER_NAME=webhdfs.USER, TEST_WEB=web,
                    TEST_HDFS=hdfs, TEST_LENDERS=lenders, TEST_GOOGLE_METADATA=google, TEST_CREDENTIALS=folder,
                    TEST_GOOGLE_STORE=serve(needs_google_token(port)))
-        return subprocess.run(sys.argv[1:], env=env, check=False).returncode
+        try:
+            return subprocess.run(sys.argv[1:], env=env, check=False).returncode
+        finally:
+            emulator.stop()  # its thread would keep this process
 
 
 if __name__ == "__main__":

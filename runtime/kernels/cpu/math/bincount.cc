@@ -126,6 +126,9 @@ class RaggedBincount final : public Kernel {
 
   Status Compute(KernelContext& ctx) const override {
     const Tensor &splits_in = ctx.input(0), &values = ctx.input(1);
+    if (splits_in.rank() != 1) {
+      return InvalidArgument("Splits must be a vector, got shape: ", splits_in.shape().ToString());
+    }
     TFLEET_ASSIGN_OR_RETURN(const int64_t bins, ReadSize<Index>(ctx.input(2)));
     const absl::Span<const int64_t> splits = splits_in.values<int64_t>();
     const absl::Span<const Index> of = values.values<Index>();

@@ -31,6 +31,17 @@ TEST_F(SegmentTest, SortedIdsAreChecked) {
   EXPECT_THAT(message({0, 1}), HasSubstr("should be the same size as dimension 0 of input"));
 }
 
+TEST_F(SegmentTest, SplitsOfRaggedBincountAreAVector) {
+  const auto count = [&](const Tensor& splits) {
+    return Run("RaggedBincount", {splits, Tensor::Vector<int32_t>({0, 1, 1}),
+                                  Tensor::Scalar<int32_t>(2), Tensor::Vector<float>({})});
+  };
+  ExpectSame((*count(Tensor::Vector<int64_t>({0, 1, 3})))[0],
+             Tensor::Of<float>({2, 2}, {1, 0, 0, 2}));
+  EXPECT_THAT(std::string(count(Tensor::Of<int64_t>({1, 3}, {0, 1, 3})).status().message()),
+              HasSubstr("must be a vector, got shape: [1,3]"));
+}
+
 TEST_F(SegmentTest, UnsortedSegmentsTakeAnyOrderAndDropNegativeIds) {
   const Tensor ids = Tensor::Vector<int64_t>({2, 0, -1, 2});
   const auto reduce = [&](const char* op) {

@@ -26,13 +26,14 @@ class ParseExample final : public Kernel {
       init.Get("ragged_value_types", &ragged_types_);
       init.Get("ragged_split_types", &split_types_);
     }
-    int64_t num_sparse = 0;
+    int64_t num_sparse = 0, num_dense = static_cast<int64_t>(dense_types_.size());
     init.Get(source_ == KeySource::kScalars ? "Nsparse" : "num_sparse", &num_sparse);
+    if (source_ == KeySource::kScalars) init.Get("Ndense", &num_dense);
     if (source_ == KeySource::kAttributes) {
       init.Get("sparse_keys", &sparse_keys_);
       init.Get("dense_keys", &dense_keys_);
     }
-    if (init.status().ok()) init.Fail(CheckAttributes(num_sparse));
+    if (init.status().ok()) init.Fail(CheckAttributes(num_sparse, num_dense));
     if (init.status().ok()) init.Fail(MakeSpecs());
   }
 
@@ -75,13 +76,18 @@ class ParseExample final : public Kernel {
   bool IsExpensive() const override { return true; }
 
  private:
-  Status CheckAttributes(int64_t num_sparse) const {
+  Status CheckAttributes(int64_t num_sparse, int64_t num_dense) const {
     const auto differ = [](const char* a, const char* b, size_t have, size_t want) {
       return InvalidArgument("len(", a, ") != len(", b, "): ", have, " vs. ", want);
     };
     const size_t sparse = static_cast<size_t>(num_sparse);
     if (sparse_types_.size() != sparse) {
       return differ("sparse_types", "sparse_keys", sparse_types_.size(), sparse);
+    }
+    // Where keys are inputs, their number says which inputs the defaults are.
+    if (dense_types_.size() != static_cast<size_t>(num_dense)) {
+      return differ("dense_types", "dense_keys", dense_types_.size(),
+                    static_cast<size_t>(num_dense));
     }
     if (dense_shapes_.size() != dense_types_.size()) {
       return differ("dense_shapes", "dense_types", dense_shapes_.size(), dense_types_.size());

@@ -56,6 +56,23 @@ TEST_F(Parsing, ThreadsPutTheirRowsTogetherInOrder) {
   EXPECT_EQ(at, values.size());
 }
 
+TEST_F(Parsing, AsManyDenseTypesAsKeys) {
+  const OpNode node =
+      OpNode("ParseExample")
+          .Attr("Nsparse", 0)
+          .Attr("Ndense", 1)
+          .Attr("sparse_types", std::vector<DType>{})
+          .Attr("Tdense", std::vector<DType>{DType::kInt64, DType::kInt64})
+          .Attr("dense_shapes", std::vector<PartialShape>(2, PartialShape(Shape())));
+  const Status status =
+      Run(node, {Strings({ExampleOf(1, 2)}), *Tensor::Allocate(DType::kString, {0}),
+                 Strings({"id"}), Tensor::Scalar<int64_t>(0), Tensor::Scalar<int64_t>(0)})
+          .status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("len(dense_types) != len(dense_keys): 2 vs. 1"));
+}
+
 TEST_F(Parsing, AMessageOfAMalformedExampleIsText) {
   const Tensor none = *Tensor::Allocate(DType::kString, {0});
   const Status status = Run(ParseNode(), {Strings({"\xff\xfe"}), none, Strings({"many"}),

@@ -59,6 +59,14 @@ TEST_F(StringKernels, LengthsAndPartsCountBytesOrCharacters) {
             "pos 5 out of range for string b'abc' at index 0");
 }
 
+TEST_F(StringKernels, SplitsOfUnicodeEncodeAreAVector) {
+  const OpNode node = OpNode("UnicodeEncode").Attr("output_encoding", "UTF-8");
+  ExpectSame(RunOne(node, {Ints({'a', 'b'}), Tensor::Vector<int64_t>({0, 1, 2})}),
+             Strings({"a", "b"}));
+  EXPECT_THAT(std::string(Run(node, {Ints({'a'}), Positions(1, {0, 1})}).status().message()),
+              HasSubstr("must be a vector, got shape: [1,2]"));
+}
+
 TEST_F(StringKernels, FullMatchNeedsTheWholeString) {
   const Tensor x = Strings({"s3://bucket", "/tmp/s3://x"});
   ExpectSame(RunOne(OpNode("StaticRegexFullMatch").Attr("pattern", "^s3://.*"), {x}),

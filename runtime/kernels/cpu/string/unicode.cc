@@ -54,6 +54,10 @@ class UnicodeEncode final : public Kernel {
   }
   Status Compute(KernelContext& ctx) const override {
     const auto characters = ctx.input(0).values<int32_t>();
+    if (ctx.input(1).rank() != 1) {
+      return InvalidArgument("input_splits must be a vector, got shape: ",
+                             ctx.input(1).shape().ToString());
+    }
     const Integers splits = IntegersOf(ctx.input(1));
     TFLEET_RETURN_IF_ERROR(CheckSplits(splits, ctx.input(0).num_elements()));
     TFLEET_ASSIGN_OR_RETURN(
