@@ -76,7 +76,7 @@ ROTATION = (
     Stage(("asan", *KERNELS), 18, KERNELS),
     # In the release preset, with fences around tensors and a limit of memory: some 400 newer ops have not been through the
     # sanitizers' run (./dev fuzz ops SECONDS asan) yet. When they have, "release" goes.
-    Stage(("fuzz", "ops", "60", "release"), 6, (*KERNELS, "runtime/ops", "runtime/opfuzz")),
+    Stage(("fuzz", "ops", "60", "release", "1"), 6, (*KERNELS, "runtime/ops", "runtime/opfuzz")),
     Stage(("tidy", "--turn"), 8, ("runtime", "operator")),
     Stage(("tsan", "operator"), 10, ("operator",)),
     Stage(("asan", *CORE), 8, CORE),
