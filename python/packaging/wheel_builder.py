@@ -15,7 +15,7 @@ import tempfile
 import zipfile
 
 PYTHON = pathlib.Path(__file__).resolve().parent.parent
-PROGRAMS = {"tensorfleet": True, "tensorfleet-run": False}  # whether the package is of no use without it
+PROGRAMS = {"tensorfleet": True, "tensorfleet-run": False, "tensorfleet-view": False}  # whether the package is of no use without it
 MOST_BYTES = 40_000_000
 TAG = "py3-none-linux_x86_64"
 # A wheel's times are of no interest, and equal contents are to be equal files.

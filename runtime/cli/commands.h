@@ -11,7 +11,8 @@ namespace tensorfleet::cli {
 // Exit codes: 0 fine, 1 failed, 2 wrong use; `train` has more.
 void AddServerCommand(CLI::App* app, int* exit_code);
 void AddTrainCommand(CLI::App* app, int* exit_code);
-void AddRunCommand(CLI::App* app, int* exit_code);
+// run, top and ui: programs of the operator's.
+void AddSiblingCommands(CLI::App* app, int* exit_code);
 void AddInspectCommand(CLI::App* app, int* exit_code);
 void AddOpsCommand(CLI::App* app, int* exit_code);
 void AddVersionCommand(CLI::App* app, int* exit_code);

@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   int exit_code = 0;
   tensorfleet::cli::AddServerCommand(&app, &exit_code);
   tensorfleet::cli::AddTrainCommand(&app, &exit_code);
-  tensorfleet::cli::AddRunCommand(&app, &exit_code);
+  tensorfleet::cli::AddSiblingCommands(&app, &exit_code);
   tensorfleet::cli::AddInspectCommand(&app, &exit_code);
   tensorfleet::cli::AddOpsCommand(&app, &exit_code);
   tensorfleet::cli::AddVersionCommand(&app, &exit_code);
