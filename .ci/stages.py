@@ -56,7 +56,7 @@ FIRST = (
 CORE = ("proto", "runtime/base", "runtime/tensor", "runtime/graph", "runtime/ops", "runtime/device", "runtime/io", "runtime/net")
 ENGINE = ("runtime/kernels", "runtime/place", "runtime/execute", "runtime/collective", "runtime/session", "runtime/rpc")
 KERNELS = ("runtime/kernels/cpu", "runtime/kernels/portable", "runtime/data", "runtime/pjrt")
-TRAINING = ("runtime/client", "runtime/train", "runtime/cli")
+TRAINING = ("runtime/client", "runtime/capi", "runtime/train", "runtime/cli")
 # ThreadSanitizer: where threads meet. The bodies of kernels have no locks of their own.
 THREADED = ("runtime/base", "runtime/net", "runtime/kernels", "runtime/execute", "runtime/session", "runtime/rpc")
 

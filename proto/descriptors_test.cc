@@ -40,7 +40,6 @@ const std::map<std::string, std::string>& LeftOut() {
       {"tensorflow/core/debug/debug_service.proto", "served by a debugger, not by a server"},
       {"tensorflow/core/framework/dataset.proto", "compressed data-set elements, made by no op"},
       {"tensorflow/core/framework/dataset_metadata.proto", "only names data sets in profiles"},
-      {"tensorflow/core/framework/kernel_def.proto", "kernels are registered in C++"},
       {"tensorflow/core/framework/log_memory.proto", "text of TensorFlow's memory log"},
       {"tensorflow/core/profiler/tfprof_log.proto", "used by the debug service alone"},
       {"tensorflow/core/protobuf/device_properties.proto", "private to TensorFlow's optimiser"},

@@ -85,7 +85,7 @@ std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const 
   scope.Fail(ExpandCallsBetween(scope, ys, xs, registry));
   if (!scope.status().ok()) return results;
   const std::vector<Output> from = CurrentOf(scope, ys), to = CurrentOf(scope, xs);
-  const Scope inner = scope.SubScope("gradients");
+  const Scope inner = scope.SubScope(options.name);
   std::vector<Gradient> seeds(grad_ys.begin(), grad_ys.end());
   seeds.resize(ys.size());
   for (size_t i = 0; i < ys.size(); ++i) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "runtime/client/scope.h"
@@ -47,6 +48,8 @@ class Gradient {
 Output ToDense(const Scope& scope, const Gradient& gradient);
 
 struct GradientOptions {
+  // What the gradient ops go under; made unique in the scope.
+  std::string name = "gradients";
   // Taken as constants: nothing flows through them.
   std::vector<Output> stop_gradients;
   // Each gradient op goes to the device of the op that it belongs to, rather than the scope's.
@@ -60,12 +63,12 @@ struct GradientOptions {
 // gradient is then that of the variable's value. An x may be a list of tensors, as may what
 // is on the way: its gradient is a list as long. `grad_ys` (empty, or one per y) weighs the
 // elements of the ys; an absent one stands for ones, and a complex y must have one. The ops go
-// under "gradients/" in `scope`, with TensorFlow's names. Dataflow loops and conditionals (Switch,
-// Merge, Enter, Exit) are differentiated too. Calls of functions (PartitionedCall, If, Case, While)
-// on the way are replaced by the functions' bodies, in the graph itself, under the names that they
-// have: a session that was given one as a call refuses to go on. Errors, recorded in the scope:
-// Unimplemented naming the op and node whose gradient is needed and not there; InvalidArgument for
-// ys or xs that are not valid or have no gradient by their type.
+// under "gradients/" (GradientOptions::name) in `scope`, with TensorFlow's names. Dataflow loops
+// and conditionals (Switch, Merge, Enter, Exit) are differentiated too. Calls of functions
+// (PartitionedCall, If, Case, While) on the way are replaced by the functions' bodies, in the graph
+// itself, under the names that they have: a session that was given one as a call refuses to go on.
+// Errors, recorded in the scope: Unimplemented naming the op and node whose gradient is needed and
+// not there; InvalidArgument for ys or xs that are not valid or have no gradient by their type.
 std::vector<Gradient> AddSymbolicGradients(const Scope& scope, absl::Span<const Output> ys,
                                            absl::Span<const Output> xs,
                                            absl::Span<const Gradient> grad_ys = {},

@@ -227,7 +227,14 @@ Status Scope::Import(const tensorflow::GraphDef& def) const {
   for (const auto& [node, results] : state_->in_place_of) {
     TFLEET_RETURN_IF_ERROR(state_->MoveUsers(node, results));
   }
-  return InferShapesFrom(first);
+  const Status inferred = InferShapesFrom(first);
+  if (!inferred.ok()) {
+    for (int id = first; id < state_->graph.num_node_ids(); ++id) {
+      if (Node* node = state_->graph.node(id); node != nullptr) state_->graph.RemoveNode(node);
+    }
+    *state_->library = before;
+  }
+  return inferred;
 }
 
 Status Scope::InferShapesFrom(int first) const {
@@ -334,29 +341,49 @@ Node* Scope::AddOp(absl::string_view op, absl::Span<const Output> inputs,
     const std::string group = absl::StrCat("loc:@", colocate_with_);
     SetAttr(&def, "_class", absl::MakeConstSpan(&group, 1));
   }
-  const StatusOr<Node*> added = state_->graph.AddNode(std::move(def));
-  if (!added.ok()) {
-    Fail(added.status());
-    return nullptr;
-  }
-  Node* node = *added;
-  if (static_cast<int>(inputs.size()) != node->num_inputs()) {
-    Fail(InvalidArgument("op ", op, " (node '", node->name(), "') takes ", node->num_inputs(),
-                         " inputs; it was given ", inputs.size()));
-  }
-  for (size_t i = 0; i < inputs.size() && status().ok(); ++i) {
-    if (!inputs[i].is_valid()) {
-      Fail(InvalidArgument("input ", i, " of node '", node->name(), "' is not a valid output"));
-      break;
-    }
-    const Output from = Current(inputs[i]);
-    Fail(state_->graph.AddEdge(from.node(), from.index(), node, static_cast<int>(i)).status());
-  }
+  std::vector<Operation> control_inputs;
   for (const Operation& control : control_inputs_) {
-    state_->graph.AddControlEdge(Current(Output(control.node(), 0)).node(), node);
+    control_inputs.push_back(Current(Output(control.node(), 0)).op());
   }
-  if (status().ok()) Fail(InferShape(node));
-  return status().ok() ? node : nullptr;
+  const StatusOr<Node*> added = AddExactly(std::move(def), inputs, control_inputs);
+  Fail(added.status());
+  return added.ok() ? *added : nullptr;
+}
+
+StatusOr<Node*> Scope::AddExactly(tensorflow::NodeDef def, absl::Span<const Output> inputs,
+                                  absl::Span<const Operation> control_inputs) const {
+  TFLEET_RETURN_IF_ERROR(status());
+  Graph& graph = state_->graph;
+  TFLEET_ASSIGN_OR_RETURN(Node * node, graph.AddNode(std::move(def)));
+  const Status connected = [&]() -> Status {
+    if (static_cast<int>(inputs.size()) != node->num_inputs()) {
+      return InvalidArgument("op ", node->op(), " (node '", node->name(), "') takes ",
+                             node->num_inputs(), " inputs; it was given ", inputs.size());
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (!inputs[i].is_valid()) {
+        return InvalidArgument("input ", i, " of node '", node->name(), "' is not a valid output");
+      }
+      const Output from = Current(inputs[i]);
+      TFLEET_RETURN_IF_ERROR(
+          graph.AddEdge(from.node(), from.index(), node, static_cast<int>(i)).status());
+    }
+    for (const Operation& control : control_inputs) graph.AddControlEdge(control.node(), node);
+    return InferShape(node);
+  }();
+  if (!connected.ok()) {
+    graph.RemoveNode(node);
+    return connected;
+  }
+  return node;
+}
+
+Status Scope::RefineShape(const Output& output, const PartialShape& shape) const {
+  if (!output.is_valid()) return InvalidArgument("a shape was given to an invalid output");
+  const Output current = Current(output);
+  PartialShape& known = state_->shapes[current.node()->id()][current.index()];
+  TFLEET_ASSIGN_OR_RETURN(known, known.MergedWith(shape));
+  return OkStatus();
 }
 
 Output Scope::OpenLoop(const Output& initial) const {

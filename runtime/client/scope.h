@@ -109,6 +109,16 @@ class Scope {
   // What is known of an output's shape.
   PartialShape ShapeOf(const Output& output) const;
 
+  // For builders that name their nodes themselves: adds `def` as it is, with these inputs and
+  // control inputs and nothing of this scope's place. Returns the error rather than recording it,
+  // and leaves the graph as it was then. Errors: status(); those of Graph::AddNode and AddEdge and
+  // of the op's shape rule; InvalidArgument for another number of inputs.
+  StatusOr<Node*> AddExactly(tensorflow::NodeDef def, absl::Span<const Output> inputs,
+                             absl::Span<const Operation> control_inputs) const;
+  // Adds to what is known of an output's shape; ops that are added later see it. Errors:
+  // InvalidArgument for a shape that contradicts what is known.
+  Status RefineShape(const Output& output, const PartialShape& shape) const;
+
   // For rewriting what is there. `edit` may add nodes and reconnect others, but remove none that an
   // Output may refer to. The shapes of what it added are worked out after it.
   Status Edit(absl::FunctionRef<Status(Graph*)> edit) const;

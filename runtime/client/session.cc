@@ -28,7 +28,7 @@ std::unique_ptr<Session> Session::On(std::unique_ptr<MasterClient> client) {
 
 Session::~Session() { Close().IgnoreError(); }
 
-Status Session::SendNewNodes(const Scope& scope) {
+Status Session::Extend(const Scope& scope) {
   TFLEET_RETURN_IF_ERROR(scope.status());
   MutexLock lock(&mu_);
   if (closed_) return FailedPrecondition("the session is closed");
@@ -63,7 +63,7 @@ StatusOr<std::vector<Tensor>> Session::Run(const Scope& scope, const Feeds& feed
                                            const std::vector<Operation>& targets,
                                            const tensorflow::RunOptions& options,
                                            tensorflow::RunMetadata* metadata) {
-  TFLEET_RETURN_IF_ERROR(SendNewNodes(scope));
+  TFLEET_RETURN_IF_ERROR(Extend(scope));
   StepRequest request;
   for (const auto& [output, value] : feeds) request.feeds.emplace_back(output.name(), value);
   for (const Output& fetch : fetches) request.fetches.push_back(fetch.name());
@@ -90,7 +90,7 @@ StatusOr<std::unique_ptr<Callable>> Session::MakeCallable(const Scope& scope,
                                                           const std::vector<Output>& fetches,
                                                           const std::vector<Operation>& targets,
                                                           const tensorflow::RunOptions& options) {
-  TFLEET_RETURN_IF_ERROR(SendNewNodes(scope));
+  TFLEET_RETURN_IF_ERROR(Extend(scope));
   tensorflow::CallableOptions callable;
   for (const Output& feed : feeds) callable.add_feed(feed.name());
   for (const Output& fetch : fetches) callable.add_fetch(fetch.name());
@@ -103,7 +103,7 @@ StatusOr<std::unique_ptr<Callable>> Session::MakeCallable(const Scope& scope,
 StatusOr<std::unique_ptr<PartialRun>> Session::StartPartialRun(
     const Scope& scope, const std::vector<Output>& feeds, const std::vector<Output>& fetches,
     const std::vector<Operation>& targets) {
-  TFLEET_RETURN_IF_ERROR(SendNewNodes(scope));
+  TFLEET_RETURN_IF_ERROR(Extend(scope));
   StepRequest request;
   for (const Output& feed : feeds) request.feeds.emplace_back(feed.name(), Tensor());
   for (const Output& fetch : fetches) request.fetches.push_back(fetch.name());

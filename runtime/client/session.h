@@ -85,6 +85,9 @@ class Session {
   StatusOr<std::vector<Tensor>> Run(const StepRequest& request,
                                     tensorflow::RunMetadata* metadata = nullptr);
   Status Extend(const tensorflow::GraphDef& nodes);
+  // Sends what was added to the scope's graph since the last call, without running anything.
+  // Errors: the scope's own; what the server says of the nodes.
+  Status Extend(const Scope& scope);
 
   // Prepares a step that is run again and again with other values: its names are looked up once.
   // Errors: as Run, but what is wrong with the step itself may only show when it runs.
@@ -108,7 +111,6 @@ class Session {
 
  private:
   explicit Session(std::shared_ptr<SessionBackend> backend) : backend_(std::move(backend)) {}
-  Status SendNewNodes(const Scope& scope);
 
   const std::shared_ptr<SessionBackend> backend_;  // shared with callables and partial runs
   Mutex mu_;

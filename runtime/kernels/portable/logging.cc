@@ -9,6 +9,7 @@
 #include "absl/strings/strip.h"
 #include "runtime/base/log.h"
 #include "runtime/kernels/kernel_registry.h"
+#include "runtime/kernels/portable/print_listeners.h"
 
 namespace tensorfleet::portable {
 namespace {
@@ -91,6 +92,10 @@ class PrintV2 final : public Kernel {
       return InvalidArgument("Input is expected to be scalar, but got ", input.shape().ToString());
     }
     const std::string& text = input.scalar<std::string>();
+    if (absl::StartsWith(stream_, "file://")) {
+      return Append(std::string(absl::StripPrefix(stream_, "file://")), text + end_);
+    }
+    if (TellPrintListeners(text + end_)) return OkStatus();
     if (stream_ == "stdout") {
       WriteWhole(stdout, text + end_);
     } else if (stream_ == "stderr") {
@@ -99,10 +104,8 @@ class PrintV2 final : public Kernel {
       LogInfo(text);
     } else if (stream_ == "log(warning)") {
       LogWarning(text);
-    } else if (stream_ == "log(error)") {
-      LogError(text);
     } else {
-      return Append(std::string(absl::StripPrefix(stream_, "file://")), text + end_);
+      LogError(text);
     }
     return OkStatus();
   }

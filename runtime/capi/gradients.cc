@@ -1,0 +1,91 @@
+// TF_AddGradients: the C++ client's symbolic gradients.
+#include "runtime/client/gradients.h"
+#include "absl/strings/match.h"
+#include "runtime/capi/graph.h"
+
+namespace tensorfleet::capi {
+namespace {
+
+struct Request {
+  std::string name;
+  std::vector<Output> ys, xs;
+  std::vector<Gradient> grad_ys;
+};
+
+// Adds the gradients in `scope`, by names, since it may be another graph than that of the request.
+StatusOr<std::vector<Output>> AddTo(const Scope& scope, const Request& request) {
+  const auto here = [&](const Output& output) -> Output {
+    return Output(scope.graph().FindNode(output.node()->name()), output.index());
+  };
+  std::vector<Output> ys, xs;
+  for (const Output& y : request.ys) ys.push_back(here(y));
+  for (const Output& x : request.xs) xs.push_back(here(x));
+  std::vector<Gradient> grad_ys;
+  for (const Gradient& gradient : request.grad_ys) {
+    grad_ys.push_back(gradient.is_absent() ? Gradient() : Gradient(here(gradient.dense())));
+  }
+  GradientOptions options;
+  options.name = request.name;
+  const std::vector<Gradient> gradients = AddSymbolicGradients(scope, ys, xs, grad_ys, options);
+  std::vector<Output> results;
+  const Scope below = scope.SubScope(absl::StrCat(request.name, "/dense"));
+  for (const Gradient& gradient : gradients) {
+    results.push_back(gradient.is_absent() ? Output() : ToDense(below, gradient));
+  }
+  TFLEET_RETURN_IF_ERROR(scope.status());
+  return results;
+}
+
+Status AddGradients(TF_Graph* graph, const char* prefix, TF_Output* y, int ny, TF_Output* x, int nx,
+                    TF_Output* dx, TF_Output* dy) {
+  TFLEET_RETURN_IF_ERROR(NotNull(graph, "g"));
+  TFLEET_RETURN_IF_ERROR(CheckArray(dy, nx, "dy"));
+  MutexLock lock(&graph->mu);
+  Request request;
+  TFLEET_ASSIGN_OR_RETURN(request.ys, OutputsIn(*graph, y, ny, "y"));
+  TFLEET_ASSIGN_OR_RETURN(request.xs, OutputsIn(*graph, x, nx, "x"));
+  if (dx != nullptr) {
+    TFLEET_ASSIGN_OR_RETURN(const std::vector<Output> given, OutputsIn(*graph, dx, ny, "dx"));
+    request.grad_ys.assign(given.begin(), given.end());
+  }
+  request.name = prefix == nullptr ? "gradients" : prefix;
+  if (prefix != nullptr) {
+    const std::string below = absl::StrCat(prefix, "/");
+    for (const Node* node : graph->scope.graph().nodes()) {
+      if (node->name() == prefix || absl::StartsWith(node->name(), below)) {
+        return InvalidArgument("prefix [", prefix,
+                               "] conflicts with existing node in the graph named [", node->name(),
+                               "]");
+      }
+    }
+  }
+  // First on a copy: a gradient that is missing leaves its traces, and a scope's error stays.
+  TFLEET_ASSIGN_OR_RETURN(const tensorflow::GraphDef def, graph->scope.ToGraphDef());
+  const Scope copy;
+  TFLEET_RETURN_IF_ERROR(copy.Import(def));
+  TFLEET_RETURN_IF_ERROR(AddTo(copy, request).status());
+  TFLEET_ASSIGN_OR_RETURN(const std::vector<Output> results, AddTo(graph->scope, request));
+  for (int i = 0; i < nx; ++i) {
+    dy[i] = results[i].is_valid() ? OutputTo(results[i]) : TF_Output{nullptr, -1};
+  }
+  return OkStatus();
+}
+
+}  // namespace
+}  // namespace tensorfleet::capi
+
+using namespace tensorfleet::capi;  // NOLINT: the functions of C are outside of it
+
+extern "C" {
+
+void TF_AddGradients(TF_Graph* g, TF_Output* y, int ny, TF_Output* x, int nx, TF_Output* dx,
+                     TF_Status* status, TF_Output* dy) {
+  TF_AddGradientsWithPrefix(g, nullptr, y, ny, x, nx, dx, status, dy);
+}
+
+void TF_AddGradientsWithPrefix(TF_Graph* g, const char* prefix, TF_Output* y, int ny, TF_Output* x,
+                               int nx, TF_Output* dx, TF_Status* status, TF_Output* dy) {
+  Enter(status, [&] { return AddGradients(g, prefix, y, ny, x, nx, dx, dy); });
+}
+
+}  // extern "C"
