@@ -18,12 +18,15 @@ StatusOr<std::vector<Output>> AddTo(const Scope& scope, const Request& request) 
     return Output(scope.graph().FindNode(output.node()->name()), output.index());
   };
   std::vector<Output> ys, xs;
-  for (const Output& y : request.ys) ys.push_back(here(y));
-  for (const Output& x : request.xs) xs.push_back(here(x));
   std::vector<Gradient> grad_ys;
-  for (const Gradient& gradient : request.grad_ys) {
-    grad_ys.push_back(gradient.is_absent() ? Gradient() : Gradient(here(gradient.dense())));
+  for (size_t i = 0; i < request.ys.size(); ++i) {
+    // As in TensorFlow, nothing flows back from an integer or a string.
+    const DType type = request.ys[i].dtype();
+    if (!IsFloating(type) && !IsComplex(type)) continue;
+    ys.push_back(here(request.ys[i]));
+    if (!request.grad_ys.empty()) grad_ys.push_back(here(request.grad_ys[i].dense()));
   }
+  for (const Output& x : request.xs) xs.push_back(here(x));
   GradientOptions options;
   options.name = request.name;
   const std::vector<Gradient> gradients = AddSymbolicGradients(scope, ys, xs, grad_ys, options);

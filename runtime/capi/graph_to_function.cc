@@ -72,10 +72,11 @@ class FunctionMaker {
     def_.mutable_signature()->set_name(spec_.name);
     def_.mutable_signature()->set_description(spec_.description);
     TFLEET_RETURN_IF_ERROR(AddInputs());
+    TFLEET_RETURN_IF_ERROR(NameOutputs());
     TFLEET_ASSIGN_OR_RETURN(const std::vector<const Node*> body, Body());
     for (const Node* node : body) node_names_[node] = names_.Take(node->name());
     for (const Node* node : body) TFLEET_RETURN_IF_ERROR(AddNode(*node));
-    TFLEET_RETURN_IF_ERROR(AddOutputs());
+    TFLEET_RETURN_IF_ERROR(ReturnOutputs());
     TFLEET_RETURN_IF_ERROR(AddControlOutputs());
     if (spec_.append_hash) {
       def_.mutable_signature()->set_name(absl::StrCat(spec_.name, "_", absl::Hex(HashOf(def_))));
@@ -223,25 +224,34 @@ class FunctionMaker {
     return OkStatus();
   }
 
-  Status AddOutputs() {
-    UniqueNames taken;
+  // Before the nodes, which give way to names of outputs as to those of inputs.
+  Status NameOutputs() {
+    UniqueNames given;
     for (size_t i = 0; i < spec_.outputs.size(); ++i) {
       const Output& output = spec_.outputs[i];
       TFLEET_RETURN_IF_ERROR(CheckType(output, "output"));
       std::string name;
       if (spec_.output_names.empty()) {
-        name = taken.Take(ArgumentName(output.node()->name()));
+        name = names_.Take(ArgumentName(output.node()->name()));
       } else {
         name = spec_.output_names[i];
-        if (taken.Has(name)) {
+        if (given.Has(name)) {
           return InvalidArgument("Cannot have duplicate output names. Name '", name,
                                  "' appears more than once in 'output_names' array.");
         }
-        taken.Take(name);
+        given.Take(name);
       }
       auto& arg = *def_.mutable_signature()->add_output_arg();
       arg.set_name(name);
       arg.set_type(static_cast<tensorflow::DataType>(output.dtype()));
+    }
+    return OkStatus();
+  }
+
+  Status ReturnOutputs() {
+    for (size_t i = 0; i < spec_.outputs.size(); ++i) {
+      const Output& output = spec_.outputs[i];
+      const std::string& name = def_.signature().output_arg(static_cast<int>(i)).name();
       TFLEET_ASSIGN_OR_RETURN((*def_.mutable_ret())[name], PlaceOf(*output.node(), output.index()));
     }
     return OkStatus();
@@ -271,7 +281,7 @@ class FunctionMaker {
   const Graph& graph_;
   const FunctionSpec& spec_;
   tensorflow::FunctionDef def_;
-  UniqueNames names_;  // of arguments and nodes
+  UniqueNames names_;  // of inputs, outputs and nodes
   absl::flat_hash_map<Endpoint, std::string> inputs_;
   absl::flat_hash_map<const Node*, std::string> node_names_;
 };

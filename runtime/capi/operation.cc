@@ -47,8 +47,10 @@ int ListLength(TF_Operation* operation, const char* argument, RangeOf range_of, 
     TFLEET_RETURN_IF_ERROR(NotNull(operation, "oper"));
     TFLEET_RETURN_IF_ERROR(NotNull(argument, "arg_name"));
     const Node& node = *NodeOf(operation);
-    TFLEET_ASSIGN_OR_RETURN(const ArgRange range, range_of(node.schema(), node.def(), argument));
-    return range.end - range.begin;
+    const StatusOr<ArgRange> range = range_of(node.schema(), node.def(), argument);
+    // TensorFlow's code for a name that there is not.
+    if (!range.ok()) return InvalidArgument(range.status().message());
+    return range->end - range->begin;
   });
 }
 

@@ -39,6 +39,18 @@ StatusOr<std::string> NameOf(const TF_Graph& graph, TF_Output output)
   return absl::StrCat(NameIn(graph, *checked.node()), ":", checked.index());
 }
 
+// The value of input `i`. Errors: InvalidArgument for another type than the output's.
+StatusOr<Tensor> ValueFor(const TF_Graph& graph, TF_Output input, const TF_Tensor* value, int i)
+    ABSL_EXCLUSIVE_LOCKS_REQUIRED(graph.mu) {
+  TFLEET_ASSIGN_OR_RETURN(const Output output, OutputIn(graph, input));
+  TFLEET_RETURN_IF_ERROR(NotNull(value, "an input tensor"));
+  if (value->dtype != output.dtype()) {
+    return InvalidArgument("Expects arg[", i, "] to be ", DTypeName(output.dtype()), " but ",
+                           DTypeName(value->dtype), " is provided");
+  }
+  return ToEngine(value);
+}
+
 // One step as the interface describes it.
 struct Arguments {
   const TF_Output* inputs;
@@ -86,8 +98,9 @@ Status Prepare(TF_Session& session, const Arguments& step, StepRequest* request)
   MutexLock lock(&session.graph->mu);
   TFLEET_RETURN_IF_ERROR(SendNew(session));
   for (int i = 0; i < step.ninputs; ++i) {
+    TFLEET_ASSIGN_OR_RETURN(Tensor value,
+                            ValueFor(*session.graph, step.inputs[i], step.input_values[i], i));
     TFLEET_ASSIGN_OR_RETURN(std::string name, NameOf(*session.graph, step.inputs[i]));
-    TFLEET_ASSIGN_OR_RETURN(Tensor value, ToEngine(step.input_values[i]));
     request->feeds.emplace_back(std::move(name), std::move(value));
   }
   for (int i = 0; i < step.noutputs; ++i) {
@@ -168,8 +181,9 @@ Status ContinuePartialRun(TF_Session* session, const char* handle, const Argumen
   {
     MutexLock lock(&session->graph->mu);
     for (int i = 0; i < step.ninputs; ++i) {
+      TFLEET_ASSIGN_OR_RETURN(Tensor value,
+                              ValueFor(*session->graph, step.inputs[i], step.input_values[i], i));
       TFLEET_ASSIGN_OR_RETURN(const Output input, OutputIn(*session->graph, step.inputs[i]));
-      TFLEET_ASSIGN_OR_RETURN(Tensor value, ToEngine(step.input_values[i]));
       feeds.emplace_back(input, std::move(value));
     }
     TFLEET_ASSIGN_OR_RETURN(fetches,
