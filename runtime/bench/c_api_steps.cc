@@ -2,8 +2,8 @@
 //
 //   c_api_steps LIBRARY [STEPS]
 //
-// An empty step (one scalar fed and fetched through an Identity) and a chain of 1,000 additions to a
-// scalar, in a session of this process. For a comparison run it for both libraries, one after the
+// An empty step (one scalar fed and fetched through an Identity) and a chain of 1,000 additions to
+// a scalar, in a session of this process. For a comparison run it for both libraries, one after the
 // other; runtime/bench/README.md has the figures.
 
 #include <dlfcn.h>
