@@ -21,6 +21,12 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: operator
 {{- end }}
 
+{{- define "tensorfleet.uiLabels" -}}
+app.kubernetes.io/name: {{ include "tensorfleet.name" . }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+app.kubernetes.io/component: ui
+{{- end }}
+
 {{- define "tensorfleet.labels" -}}
 {{ include "tensorfleet.selectorLabels" . }}
 app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}

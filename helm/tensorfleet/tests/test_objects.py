@@ -259,3 +259,26 @@ def test_monitoring_is_off_until_asked_for(template):
     board = (ROOT / "deploy/dashboards/tensorfleet.json").read_text()
     assert rendered.one("ConfigMap")["data"]["tensorfleet.json"] == board
     assert rendered.one("ConfigMap")["metadata"]["labels"]["grafana_dashboard"] == "1"
+
+
+# --- the pages ---
+
+
+def test_the_pages_listen_to_the_pod_itself_alone(template):
+    rendered = template({"ui": {"enabled": True}})
+    deployment = rendered.one("Deployment", "tensorfleet-ui")
+    pod = deployment["spec"]["template"]["spec"]
+    container = pod["containers"][0]
+    assert not list(faults_of_restricted(pod))
+    assert container["args"] == ["ui", "--port=8090", "--all-namespaces"]  # the address is loopback unless it is said
+    assert "ports" not in container
+    assert deployment["spec"]["selector"]["matchLabels"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+    assert not rendered.one("Service")["spec"]["selector"].items() <= deployment["spec"]["template"]["metadata"]["labels"].items()
+
+
+def test_the_pages_of_one_namespace_show_that(template):
+    rendered = template({"ui": {"enabled": True}, "watchNamespace": "team-a"})
+    pod = rendered.one("Deployment", "tensorfleet-ui")["spec"]["template"]["spec"]
+    assert pod["containers"][0]["args"][-1] == "--namespace=team-a"
+    assert rendered.one("Role", "tensorfleet-ui")["metadata"]["namespace"] == "team-a"
+    assert "ClusterRole tensorfleet-ui.fleet" not in names(rendered)

@@ -63,3 +63,14 @@ def test_no_roles_are_made_when_others_keep_them(template):
     rendered = template({"rbac": {"create": False, "userRoles": {"create": False}}})
     made = [o for o in rendered.objects if "Role" in o["kind"] and "self-check" not in o["metadata"]["name"]]
     assert not made
+
+
+def test_the_pages_may_read_and_no_more(template):
+    found = rights(template({"ui": {"enabled": True}}), "tensorfleet-ui")
+    assert found.splitlines() == [
+        "all namespaces: events (any): get list",
+        "all namespaces: kubeflow.org/tfjobs (any): get list",
+        "all namespaces: pods (any): get list",
+        "all namespaces: pods/log (any): get",
+        "all namespaces: pods/proxy (any): get",
+    ]

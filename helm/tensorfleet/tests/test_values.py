@@ -7,7 +7,7 @@ import yaml
 from conftest import CHART
 
 # Their own keys are those of Kubernetes.
-FREE = {"resources", "podSecurityContext", "securityContext", "metrics.dashboard.labels"}
+FREE = {"resources", "ui.resources", "podSecurityContext", "securityContext", "metrics.dashboard.labels"}
 
 
 def leaves(node, path=""):
