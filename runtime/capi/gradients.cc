@@ -1,10 +1,30 @@
 // TF_AddGradients: the C++ client's symbolic gradients.
 #include "runtime/client/gradients.h"
+#include "absl/container/flat_hash_set.h"
 #include "absl/strings/match.h"
 #include "runtime/capi/graph.h"
 
 namespace tensorfleet::capi {
 namespace {
+
+// Whether the output is worked out of one of the xs, other than through a StopGradient.
+bool DependsOn(const Output& output, const std::vector<Output>& xs) {
+  absl::flat_hash_set<const Node*> seen = {output.node()};
+  std::vector<const Node*> todo = {output.node()};
+  while (!todo.empty()) {
+    const Node* node = todo.back();
+    todo.pop_back();
+    for (const Output& x : xs) {
+      if (x.node() == node) return true;
+    }
+    if (node->op() == "StopGradient") continue;
+    for (int i = 0; i < node->num_inputs(); ++i) {
+      const Edge* edge = node->in_edge(i);
+      if (edge != nullptr && seen.insert(edge->src).second) todo.push_back(edge->src);
+    }
+  }
+  return false;
+}
 
 struct Request {
   std::string name;
@@ -20,9 +40,10 @@ StatusOr<std::vector<Output>> AddTo(const Scope& scope, const Request& request) 
   std::vector<Output> ys, xs;
   std::vector<Gradient> grad_ys;
   for (size_t i = 0; i < request.ys.size(); ++i) {
-    // As in TensorFlow, nothing flows back from an integer or a string.
+    // As in TensorFlow, an integer or a string is only wrong where something would flow back from
+    // it.
     const DType type = request.ys[i].dtype();
-    if (!IsFloating(type) && !IsComplex(type)) continue;
+    if (!IsFloating(type) && !IsComplex(type) && !DependsOn(request.ys[i], request.xs)) continue;
     ys.push_back(here(request.ys[i]));
     if (!request.grad_ys.empty()) grad_ys.push_back(here(request.grad_ys[i].dense()));
   }

@@ -271,6 +271,21 @@ TEST_F(CGraph, HasNoGradientWhereNothingDependsOnTheInput) {
   EXPECT_EQ(dys[0].oper, nullptr);
 }
 
+TEST_F(CGraph, HasNoGradientOfIntegersThatDependOnTheInput) {
+  TF_Operation* x = Placeholder(graph_.get(), "x");
+  TF_OperationDescription* description = TF_NewOperation(graph_.get(), "Cast", "int");
+  TF_AddInput(description, Out(x));
+  TF_SetAttrType(description, "DstT", TF_INT64);
+  TF_Operation* cast = TF_FinishOperation(description, outcome_);
+  TF_Output ys[] = {Out(cast)}, xs[] = {Out(x)}, dys[1];
+  TF_AddGradients(graph_.get(), ys, 1, xs, 1, nullptr, outcome_, dys);
+  EXPECT_EQ(outcome_.code(), TF_INVALID_ARGUMENT);
+  ys[0] = Out(Unary(graph_.get(), "StopGradient", "stopped", Out(cast)));
+  TF_AddGradients(graph_.get(), ys, 1, xs, 1, nullptr, outcome_, dys);
+  EXPECT_TRUE(IsOk(outcome_));
+  EXPECT_EQ(dys[0].oper, nullptr);
+}
+
 TEST_F(CGraph, IsAsItWasAfterAGradientThatIsMissing) {
   TF_Operation* x = Placeholder(graph_.get(), "x");
   TF_Operation* y = Unary(graph_.get(), "PreventGradient", "y", Out(x));

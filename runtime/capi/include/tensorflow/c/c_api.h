@@ -11,8 +11,7 @@
  * - TF_Operation pointers belong to their graph and are valid as long as it is.
  * - No C++ exception comes out of any function.
  */
-#ifndef TENSORFLEET_C_C_API_H_
-#define TENSORFLEET_C_C_API_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -566,4 +565,3 @@ TF_CAPI_EXPORT extern void TF_UpdateEdge(TF_Graph* graph, TF_Output new_src, TF_
                                          TF_Status* status);
 
 TF_END_DECLS
-#endif

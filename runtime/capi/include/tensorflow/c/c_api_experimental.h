@@ -1,6 +1,5 @@
 /* What programs that are written for TensorFlow ask for beside c_api.h. */
-#ifndef TENSORFLEET_C_C_API_EXPERIMENTAL_H_
-#define TENSORFLEET_C_C_API_EXPERIMENTAL_H_
+#pragma once
 
 #include "tensorflow/c/c_api.h"
 
@@ -12,4 +11,3 @@ TF_CAPI_EXPORT extern TF_Library* TF_LoadPluggableDeviceLibrary(const char* libr
 TF_CAPI_EXPORT extern void TF_DeletePluggableDeviceLibraryHandle(TF_Library* lib_handle);
 
 TF_END_DECLS
-#endif

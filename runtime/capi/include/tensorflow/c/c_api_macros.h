@@ -1,6 +1,5 @@
 /* How the functions of this interface are declared. */
-#ifndef TENSORFLEET_C_API_MACROS_H_
-#define TENSORFLEET_C_API_MACROS_H_
+#pragma once
 
 /* Seen from outside the shared library, whatever the default of a translation unit is. */
 #define TF_CAPI_EXPORT __attribute__((visibility("default")))
@@ -18,5 +17,3 @@
 
 /* A truth value of the interface: 0 or 1. */
 #define TF_Bool unsigned char
-
-#endif

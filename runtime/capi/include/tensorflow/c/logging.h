@@ -1,6 +1,5 @@
 /* Lines in the library's own log, by printf's formats. */
-#ifndef TENSORFLEET_C_LOGGING_H_
-#define TENSORFLEET_C_LOGGING_H_
+#pragma once
 
 #include "tensorflow/c/c_api_macros.h"
 
@@ -21,4 +20,3 @@ TF_CAPI_EXPORT extern void TF_VLog(int level, const char* fmt, ...);
 TF_CAPI_EXPORT extern void TF_DVLog(int level, const char* fmt, ...);
 
 TF_END_DECLS
-#endif

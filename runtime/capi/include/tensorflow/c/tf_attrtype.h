@@ -1,6 +1,5 @@
 /* The kinds of an attribute's value. */
-#ifndef TENSORFLEET_C_TF_ATTRTYPE_H_
-#define TENSORFLEET_C_TF_ATTRTYPE_H_
+#pragma once
 
 #include "tensorflow/c/c_api_macros.h"
 
@@ -15,5 +14,3 @@ typedef enum TF_AttrType TF_INT_ENUM {
   TF_ATTR_PLACEHOLDER = 7,
   TF_ATTR_FUNC = 8,
 } TF_AttrType;
-
-#endif

@@ -1,6 +1,5 @@
 /* Bytes, usually of a serialized message, with what frees them. */
-#ifndef TENSORFLEET_C_TF_BUFFER_H_
-#define TENSORFLEET_C_TF_BUFFER_H_
+#pragma once
 
 #include <stddef.h>
 
@@ -24,4 +23,3 @@ TF_CAPI_EXPORT extern void TF_DeleteBuffer(TF_Buffer*);
 TF_CAPI_EXPORT extern TF_Buffer TF_GetBuffer(TF_Buffer* buffer);
 
 TF_END_DECLS
-#endif

@@ -1,6 +1,5 @@
 /* The types of a tensor's elements, numbered as in TensorFlow's messages. */
-#ifndef TENSORFLEET_C_TF_DATATYPE_H_
-#define TENSORFLEET_C_TF_DATATYPE_H_
+#pragma once
 
 #include <stddef.h>
 
@@ -43,4 +42,3 @@ typedef enum TF_DataType TF_INT_ENUM {
 TF_CAPI_EXPORT extern size_t TF_DataTypeSize(TF_DataType dt);
 
 TF_END_DECLS
-#endif

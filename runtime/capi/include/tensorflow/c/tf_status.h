@@ -1,7 +1,6 @@
 /* The outcome of a call. A TF_Status is made once and may be given to any number of calls, one
  * after the other: each leaves its own outcome in it. Not thread-safe. */
-#ifndef TENSORFLEET_C_TF_STATUS_H_
-#define TENSORFLEET_C_TF_STATUS_H_
+#pragma once
 
 #include "tensorflow/c/c_api_macros.h"
 
@@ -48,4 +47,3 @@ TF_CAPI_EXPORT extern TF_Code TF_GetCode(const TF_Status* s);
 TF_CAPI_EXPORT extern const char* TF_Message(const TF_Status* s);
 
 TF_END_DECLS
-#endif

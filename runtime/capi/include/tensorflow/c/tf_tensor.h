@@ -1,8 +1,7 @@
 /* Tensors: elements of one type in row-major order. Elements of a TF_STRING tensor are TF_TString
  * objects (tf_tstring.h). Handles and variants that a session gave out can only be fed again: they
  * have no data and zero bytes here. */
-#ifndef TENSORFLEET_C_TF_TENSOR_H_
-#define TENSORFLEET_C_TF_TENSOR_H_
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -48,4 +47,3 @@ TF_CAPI_EXPORT extern void TF_TensorBitcastFrom(const TF_Tensor* from, TF_DataTy
 TF_CAPI_EXPORT extern bool TF_TensorIsAligned(const TF_Tensor*);
 
 TF_END_DECLS
-#endif

@@ -1,8 +1,7 @@
 /* Strings as they lie in a TF_STRING tensor: 24 bytes each, which hold short text themselves and
  * refer to long text. The two lowest bits of the first byte say which form it is. Little-endian
  * machines only, as this library. */
-#ifndef TENSORFLEET_C_TF_TSTRING_H_
-#define TENSORFLEET_C_TF_TSTRING_H_
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -70,4 +69,3 @@ TF_CAPI_EXPORT extern size_t TF_StringGetCapacity(const TF_TString* str);
 TF_CAPI_EXPORT extern void TF_StringDealloc(TF_TString* tstr);
 
 TF_END_DECLS
-#endif
