@@ -55,10 +55,11 @@ void TF_AddOperationControlInput(TF_Graph* graph, TF_Operation* op, TF_Operation
 void TF_RemoveAllControlInputs(TF_Graph* graph, TF_Operation* op) {
   Enter(nullptr, [&] {
     return Change(graph, op, "removing control edges", [&](Node* node, Graph* nodes) {
-      const std::vector<Edge*> edges = node->in_edges();
-      for (const Edge* edge : edges) {
-        if (edge->is_control()) nodes->RemoveEdge(edge);
+      std::vector<const Edge*> going;
+      for (const Edge* edge : node->in_edges()) {
+        if (edge->is_control()) going.push_back(edge);
       }
+      for (const Edge* edge : going) nodes->RemoveEdge(edge);
       return OkStatus();
     });
   });
