@@ -1,8 +1,16 @@
 #include "runtime/session/cluster/device_attributes.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace tensorfleet {
+
+bool IsOurServer(const std::vector<DeviceAttributes>& devices) {
+  return std::any_of(devices.begin(), devices.end(), [](const DeviceAttributes& device) {
+    return device.type == "CPU" && device.description == kOurCpu;
+  });
+}
 
 void DeviceAttributesToProto(const DeviceAttributes& attributes,
                              tensorflow::DeviceAttributes* proto) {

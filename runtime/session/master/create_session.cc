@@ -194,6 +194,7 @@ void SessionCreation::Answered(size_t i, StatusOr<std::vector<DeviceAttributes>>
   SessionTask& task = tasks_[i];
   Status status = devices.status();
   if (devices.ok()) {
+    task.is_ours = IsOurServer(*devices);
     for (DeviceAttributes& device : *devices) {
       if (device.name ==
           absl::StrCat(task.name, "/device:", device.type, ":", device.parsed.id.value_or(0))) {

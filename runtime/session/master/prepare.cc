@@ -7,6 +7,7 @@
 #include "runtime/base/log.h"
 #include "runtime/graph/graph_import.h"
 #include "runtime/place/partition.h"
+#include "runtime/session/master/for_tensorflow.h"
 #include "runtime/session/master/master_session.h"
 #include "runtime/session/master/reply_keys.h"
 #include "runtime/session/master/step_errors.h"
@@ -69,11 +70,14 @@ void MasterSession::Register(std::shared_ptr<PreparedGraph> graph, SessionGraph:
     if (parts[i].task->is_local) {
       args.graph = std::move(parts[i].graph);
     } else {
-      if (has_own_part) parts[i].reply_keys = ReplyKeys(*parts[i].graph, own->name);
+      if (has_own_part && parts[i].task->is_ours) {
+        parts[i].reply_keys = ReplyKeys(*parts[i].graph, own->name);
+      }
       ExportOptions options;
       options.strip_default_attrs = true;
       ExportGraphDef(*parts[i].graph, options, &args.graph_def);
       *args.graph_def.mutable_library() = UsedFunctions(*parts[i].graph);
+      if (!parts[i].task->is_ours) PrepareForTensorFlow(&args.graph_def);
       parts[i].graph = nullptr;
     }
     CallOptions call;

@@ -23,6 +23,7 @@ struct SessionTask {
   std::string name;  // "/job:ps/replica:0/task:0", in the session's names
   std::shared_ptr<WorkerInterface> worker;
   bool is_local = false;
+  bool is_ours = false;                   // a server of ours, not TensorFlow's
   std::vector<DeviceAttributes> devices;  // in the session's names
 };
 

@@ -1,6 +1,7 @@
 // A short cut that the protocol allows: what a remote piece makes for the master's own task can
 // come back in the reply to RunGraph, instead of being fetched by a call of its own once the step
-// runs. That saves a round trip when a step only reads variables of another task.
+// runs. That saves a round trip when a step only reads variables of another task. TensorFlow's
+// workers return only what is sent to themselves, and refuse these keys.
 #pragma once
 
 #include <string>

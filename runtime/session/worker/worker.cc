@@ -7,8 +7,10 @@
 #include "runtime/device/cpu_devices.h"
 #include "runtime/graph/function_library.h"
 #include "runtime/graph/graph_import.h"
+#include "runtime/session/cluster/device_attributes.h"
 #include "runtime/session/metrics.h"
 #include "runtime/session/worker/registered_graph.h"
+#include "runtime/session/worker/unfuse.h"
 
 namespace tensorfleet {
 
@@ -23,7 +25,8 @@ Worker::Worker(Options options) : options_(std::move(options)), collectives_(opt
     resources_.push_back(
         std::make_unique<ResourceManager>(device->attributes().parsed.job.value_or("localhost")));
     devices_.push_back({device.get(), resources_.back().get(), nullptr});
-    device_attributes_.push_back(device->attributes());
+    DeviceAttributes& told = device_attributes_.emplace_back(device->attributes());
+    if (told.type == kCpu) told.description = kOurCpu;
   }
   WorkerSession::Options legacy;
   legacy.task = options_.task;
@@ -152,6 +155,7 @@ StatusOr<std::string> Worker::Register(RegisterGraphArgs* args,
   if (is_cancelled()) return cancellation->status();
   std::unique_ptr<Graph> graph = std::move(args->graph);
   if (graph == nullptr) {
+    TFLEET_RETURN_IF_ERROR(Unfuse(*options_.ops, &args->graph_def));
     TFLEET_ASSIGN_OR_RETURN(const std::shared_ptr<const FunctionLibrary> library,
                             FunctionLibrary::FromProto(args->graph_def.library()));
     graph = std::make_unique<Graph>(options_.ops, library);

@@ -1,4 +1,6 @@
 // _FusedMatMul: a product, a bias and an activation in one pass over the result.
+#include <cmath>
+
 #include "absl/strings/str_join.h"
 #include "runtime/kernels/cpu/array_loop.h"
 #include "runtime/kernels/cpu/float_view.h"
@@ -33,14 +35,25 @@ void Sigmoid(float* y, int64_t n, float) {
   ArrayMap<float> x(y, n);
   x = 1.0f / (1.0f + (-x).exp());
 }
+void GeluExact(float* y, int64_t n, float) {
+  constexpr float kRoot = 0.70710678f;  // of 1/2
+  for (int64_t i = 0; i < n; ++i) y[i] = 0.5f * y[i] * (1.0f + std::erf(y[i] * kRoot));
+}
+void GeluApproximate(float* y, int64_t n, float) {
+  constexpr float kRoot = 0.79788456f;  // of 2/pi
+  ArrayMap<float> x(y, n);
+  x = 0.5f * x * (1.0f + (kRoot * (x + 0.044715f * x.cube())).tanh());
+}
 
 struct NamedActivation {
   const char* name;
   Activation function;
 };
 constexpr NamedActivation kActivations[] = {
-    {"Relu", Relu}, {"Relu6", Relu6}, {"LeakyRelu", LeakyRelu},
-    {"Elu", Elu},   {"Tanh", Tanh},   {"Sigmoid", Sigmoid},
+    {"Relu", Relu},           {"Relu6", Relu6},
+    {"LeakyRelu", LeakyRelu}, {"Elu", Elu},
+    {"Tanh", Tanh},           {"Sigmoid", Sigmoid},
+    {"GeluExact", GeluExact}, {"GeluApproximate", GeluApproximate},
 };
 
 template <typename T>

@@ -112,6 +112,15 @@ TEST_F(MatMulTest, FusesBiasAndActivation) {
   ExpectSame(
       RunOne(OpNode("_FusedMatMul").Attr("fused_ops", absl::MakeConstSpan(fused)), {a, b, bias}),
       want);
+  for (const bool is_exact : {true, false}) {
+    const std::vector<std::string> gelu = {"BiasAdd", is_exact ? "GeluExact" : "GeluApproximate"};
+    const Tensor x = Tensor::Of<float>({3, 1}, {-2, 0, 1.5}), one = Tensor::Of<float>({1, 1}, {1}),
+                 zero = Tensor::Of<float>({1}, {0});
+    ExpectClose(
+        RunOne(OpNode("_FusedMatMul").Attr("fused_ops", absl::MakeConstSpan(gelu)), {x, one, zero}),
+        is_exact ? Tensor::Of<float>({3, 1}, {-0.045500264, 0, 1.39978918})
+                 : Tensor::Of<float>({3, 1}, {-0.04540231, 0, 1.3995715}));
+  }
   const std::vector<std::string> unknown = {"BiasAdd", "Swirl"};
   EXPECT_THAT(
       Run(OpNode("_FusedMatMul").Attr("fused_ops", absl::MakeConstSpan(unknown)), {a, b, bias})
