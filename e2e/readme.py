@@ -30,7 +30,8 @@ MAX_WORDS = 700  # of README.md: what does not fit belongs into docs/
 BLOCK = re.compile(r"(?:<!-- ((?:not )?run: [^\n]*?) -->\n)?```(\w+)\n(.*?)```", re.S)
 INLINE = re.compile(r"`((?:\./dev|tensorfleet|tensorfleet-operator|kubectl|helm) [^`]+)`")
 # Commands of the text that need more than their words; the file that runs them.
-ELSEWHERE = {"tensorfleet server": "e2e/readme.py", "tensorfleet run": "e2e/demo", "tensorfleet run job.yaml": "e2e/demo"}
+ELSEWHERE = {"tensorfleet server": "e2e/readme.py", "tensorfleet run": "e2e/demo", "tensorfleet run job.yaml": "e2e/demo",
+             "tensorfleet top JOB": "operator/view/view_component_test.cc", "tensorfleet ui": "operator/view/view_component_test.cc"}
 
 
 def text_of_pages():

@@ -1,6 +1,7 @@
 // The pages and the program, against an API server.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -66,6 +67,16 @@ class View : public tensorfleet::testing::ApiFixture {
     }
   }
 
+  // A file that leads to the API server.
+  std::string Kubeconfig() {
+    const std::string path = ::testing::TempDir() + "/view-kubeconfig-" + ns();
+    std::ofstream(path) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
+                        << "clusters: [{name: c, cluster: {server: '" << fake()->url() << "'}}]\n"
+                        << "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
+                        << "users: [{name: u, user: {}}]\n";
+    return path;
+  }
+
   std::unique_ptr<JobReader> reader_;
   std::unique_ptr<UiServer> ui_;
 };
@@ -118,13 +129,8 @@ TEST_F(View, ManyJobsComeInPages) {
 
 TEST_F(View, TopShowsTheJobOnce) {
   MakeJob("digits");
-  const std::string config = ::testing::TempDir() + "/view-kubeconfig";
-  std::ofstream(config) << "apiVersion: v1\nkind: Config\ncurrent-context: c\n"
-                        << "clusters: [{name: c, cluster: {server: '" << fake()->url() << "'}}]\n"
-                        << "contexts: [{name: c, context: {cluster: c, user: u}}]\n"
-                        << "users: [{name: u, user: {}}]\n";
   const std::string command = std::string(TENSORFLEET_VIEW) + " top digits -n " + ns() +
-                              " --count 1 --kubeconfig " + config + " 2>&1";
+                              " --count 1 --kubeconfig " + Kubeconfig() + " 2>&1";
   FILE* const pipe = popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string output;
@@ -133,6 +139,21 @@ TEST_F(View, TopShowsTheJobOnce) {
   EXPECT_EQ(pclose(pipe), 0) << output;
   EXPECT_THAT(output, HasSubstr(ns() + "/digits  Submitted"));
   EXPECT_THAT(output, HasSubstr("worker-0"));
+}
+
+TEST_F(View, UiSaysWhereItIsAndEndsWhenItIsTold) {
+  const std::string command = "echo $$; exec " + std::string(TENSORFLEET_VIEW) +
+                              " ui --port 0 --kubeconfig " + Kubeconfig() + " 2>&1";
+  FILE* const pipe = popen(command.c_str(), "r");
+  ASSERT_NE(pipe, nullptr);
+  char line[1024] = {};
+  ASSERT_NE(fgets(line, sizeof(line), pipe), nullptr);
+  const pid_t pid = static_cast<pid_t>(std::atoi(line));
+  ASSERT_GT(pid, 1);
+  ASSERT_NE(fgets(line, sizeof(line), pipe), nullptr);
+  EXPECT_THAT(std::string(line), HasSubstr("http://127.0.0.1:"));
+  kill(pid, SIGTERM);
+  EXPECT_EQ(pclose(pipe), 0);
 }
 
 }  // namespace
