@@ -47,6 +47,8 @@ void RegisterAllOps(OpRegistry& ops) {
   RegisterSliceOps(ops);
   RegisterSpaceOps(ops);
   RegisterSparseOps(ops);
+  RegisterSparsePairOps(ops);
+  RegisterSparseMapOps(ops);
   RegisterStackOps(ops);
   RegisterStringOps(ops);
   RegisterSummaryOps(ops);

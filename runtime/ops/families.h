@@ -53,6 +53,8 @@ void RegisterSliceOps(OpRegistry& ops);
 void RegisterSpaceOps(OpRegistry& ops);
 void RegisterSparseCrossOps(OpRegistry& ops);
 void RegisterSparseOps(OpRegistry& ops);
+void RegisterSparsePairOps(OpRegistry& ops);
+void RegisterSparseMapOps(OpRegistry& ops);
 void RegisterStackOps(OpRegistry& ops);
 void RegisterStagingOps(OpRegistry& ops);
 void RegisterStringOps(OpRegistry& ops);

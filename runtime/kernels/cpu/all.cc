@@ -63,7 +63,12 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterSoftmaxKernels(kernels);
   cpu::RegisterSpaceKernels(kernels);
   cpu::RegisterSparseEditKernels(kernels);
+  cpu::RegisterFillEmptyRowsKernels(kernels);
   cpu::RegisterSparseMathKernels(kernels);
+  cpu::RegisterSparseReduceKernels(kernels);
+  cpu::RegisterSparseSplitKernels(kernels);
+  cpu::RegisterSparseWithDenseKernels(kernels);
+  cpu::RegisterSparseMapKernels(kernels);
   cpu::RegisterSparseSegmentKernels(kernels);
   cpu::RegisterSparseToDenseKernels(kernels);
   cpu::RegisterSplitKernels(kernels);
@@ -90,11 +95,13 @@ void RegisterCpuKernels(KernelRegistry& kernels) {
   cpu::RegisterStringNGramsKernels(kernels);
   cpu::RegisterUnicodeKernels(kernels);
   cpu::RegisterSparseCrossKernels(kernels);
+  cpu::RegisterRaggedCrossKernels(kernels);
   cpu::RegisterSetKernels(kernels);
   cpu::RegisterWhereKernels(kernels);
   cpu::RegisterSpecialUnaryKernels(kernels);
   cpu::RegisterSpecialBinaryKernels(kernels);
   cpu::RegisterBincountKernels(kernels);
+  cpu::RegisterSparseCountKernels(kernels);
   cpu::RegisterOrderKernels(kernels);
   cpu::RegisterDataFormatKernels(kernels);
   cpu::RegisterInplaceKernels(kernels);

@@ -60,6 +60,63 @@ def in_variants(pool: Pool) -> list[Any]:
     return steps + [raw.RaggedTensorFromVariant(encoded_ragged=narrow, input_ragged_rank=0, output_ragged_rank=1, Tvalues=tf.int32, Tsplits=tf.int32)]
 
 
+def variant_gradients(pool: Pool) -> list[Any]:
+    """Of rows that all or only some of the result depends on."""
+    steps: list[Any] = []
+    outer, inner = constant(i64(0, 2, 2, 3)), constant(i64(0, 1, 4, 6))
+    for values in (constant(np.arange(6, dtype=np.float32)), constant(np.arange(12).reshape(6, 2).astype(np.float64))):
+        shape = tf.shape(values)
+        rows = raw.RaggedTensorToVariant(rt_nested_splits=[inner], rt_dense_values=values, batched_input=True)
+        some = tf.zeros_like(rows) if values.dtype == tf.float32 else rows
+        whole = raw.RaggedTensorToVariant(rt_nested_splits=[outer, inner], rt_dense_values=values, batched_input=False)
+        missing = tf.concat([tf.reshape(raw.OptionalNone(), [1])[:0], rows[:1], rows[1:]], 0)
+        steps += [raw.RaggedTensorToVariantGradient(encoded_ragged_grad=rows, row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype),
+                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=some, row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype),
+                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=missing, row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype),
+                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=whole, row_splits=constant(i64()), dense_values_shape=shape, Tvalues=values.dtype),
+                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=rows, row_splits=inner, dense_values_shape=shape, Tvalues=tf.int32) if values.dtype == tf.float64 else shape,
+                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=raw.AddN(inputs=[rows, rows]), row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype)]
+        ragged = tf.RaggedTensor.from_nested_row_splits(values, [np.array([0, 1, 4, 6], np.int64)])
+        mapped = tf.map_fn(lambda row: tf.reduce_sum(row * row), ragged, fn_output_signature=values.dtype)
+        steps.append(tf.gradients(mapped, values)[0])
+    return steps
+
+
+def sparse_maps(pool: Pool) -> list[Any]:
+    """Sparse tensors that wait under numbers; the steps share the maps."""
+    sparse = some_sparse()
+    text = some_sparse(np.array([b"a", b"", b"long" * 9, b"d"], object))
+    one = raw.AddSparseToTensorsMap(**sparse, shared_name="one")
+    many = raw.AddManySparseToTensorsMap(**text, shared_name="many")
+    private = raw.AddSparseToTensorsMap(**sparse, name="private")
+    vector = {"sparse_indices": constant(i64([0], [2])), "sparse_values": constant([1.0, 2.0], np.float32), "sparse_shape": constant(i64(3))}
+
+    def take(numbers: Any, name: str, dtype: Any = tf.float32) -> Any:
+        return raw.TakeManySparseFromTensorsMap(sparse_handles=numbers, dtype=dtype, shared_name=name)
+    unlike = raw.AddSparseToTensorsMap(**vector, shared_name="one")
+    return [one, one, one, take(constant(i64(1, 0)), "one"), take(constant(i64(0)), "one"), take(constant(i64(2)), "one", tf.int32), many, many,
+            take(constant(i64(3, 0, 1)), "many", tf.string), take(tf.stack([private, private[None][0]]), "private"), take(tf.reshape(private, [1]), "private"),
+            unlike, one, take(constant(i64(3, 4)), "one"), take(constant(i64()), "one"), take(constant(i64([0])), "one"), raw.AddManySparseToTensorsMap(**vector, shared_name="many"),
+            raw.AddManySparseToTensorsMap(sparse_indices=constant(i64([7, 0])), sparse_values=constant([1.0], np.float32), sparse_shape=constant(i64(2, 2)), shared_name="many")]
+
+
+def ragged_crosses(pool: Pool) -> list[Any]:
+    values, texts = constant(i64(1, -2, 3, 4)), constant(np.array([b"a", b"b", b"c", b"d"], object))
+    splits, even = constant(i64(0, 1, 1, 4)), constant(i64(0, 2, 3, 4))  # TensorFlow's process ends when splits are of several types
+    where, shape = constant(i64([0, 0], [1, 0], [1, 1], [2, 0])), constant(i64(3, 2))
+    dense, numbers = constant(np.array([[b"x", b"y"], [b"z", b"w"], [b"u", b"v"]], object)), constant(i64([5], [6], [7]))
+
+    def cross(order: str, ragged: Any = (), sparse: Any = (), dense: Any = (), out: Any = tf.string, buckets: int = 0, row_splits: Any = tf.int64, shape: Any = shape) -> Any:
+        return raw.RaggedCross(ragged_values=[r[0] for r in ragged], ragged_row_splits=[r[1] for r in ragged], sparse_indices=[where] * len(sparse), sparse_values=list(sparse),
+                               sparse_shape=[shape] * len(sparse), dense_inputs=list(dense), input_order=order, hashed_output=out == tf.int64, num_buckets=buckets,
+                               hash_key=956888297470, out_values_type=out, out_row_splits_type=row_splits)
+    mixed = {"ragged": [(values, splits), (texts, even)], "sparse": [texts, values], "dense": [dense, numbers]}
+    return [*(cross("RSDRDS", **mixed, out=out, buckets=b) for out in (tf.string, tf.int64) for b in (0, 100)),
+            cross("RR", [(values, tf.cast(splits, tf.int32)), (texts, tf.cast(even, tf.int32))], row_splits=tf.int32), cross("R", [(texts, splits)], out=tf.int64), cross("S", sparse=[values]), cross("DD", dense=[dense, numbers]),
+            cross("RD", [(values[:3], splits)], dense=[dense]), cross("RD", [(values, constant(i64(0, 4)))], dense=[dense]), cross("R", [(values, constant(i64(0, 3, 2, 4)))]),
+            cross("RS", [(values, splits)], [texts], shape=constant(i64(5, 2)))]
+
+
 def to_tensors(pool: Pool) -> list[Any]:
     outer, inner, values = i64(0, 2, 2, 3), i64(0, 1, 4, 6), constant(np.arange(1, 7))
     pairs = constant(np.arange(12, dtype=np.float32).reshape(6, 2))
@@ -98,4 +155,6 @@ RAGGED_LINES: tuple[Line, ...] = (
             lambda p, t: {"starts": np.zeros(2, t), "limits": np.ones(3, t), "deltas": np.ones(2, t)}),
 )
 RAGGED: tuple[Program, ...] = (Program("Serialized sparse tensors", serialized_sparse), Program("Ragged tensors in variants", in_variants),
+                               Program("Gradients of ragged tensors in variants", variant_gradients), Program("Maps of sparse tensors", sparse_maps),
+                               Program("Ragged crosses", ragged_crosses),
                                Program("Ragged tensors", to_tensors))

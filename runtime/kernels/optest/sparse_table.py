@@ -122,4 +122,56 @@ SPARSE: tuple[Line, ...] = (
                            "thresh": np.array(h, t)} for h in (0, 2))),
     listed("SparseAddGrad", ("float32", "float64") + SIGNED + COMPLEX, lambda p, t: {
         "backprop_val_grad": p((3,), t), "a_indices": INDICES, "b_indices": INDICES[1:], "sum_indices": INDICES}),
+    # Beside dense and other sparse tensors.
+    *(listed(op, REALS, *(
+        lambda p, t, d=d: {**sparse(p, t, "sp_"), "dense": p(d, t, "nonzero")} for d in ((4, 3), (3,), (1, 3), (4, 1), (1,), ())))
+      for op in ("SparseDenseCwiseAdd", "SparseDenseCwiseMul", "SparseDenseCwiseDiv")),
+    listed("SparseTensorDenseAdd", NUMBERS, *(
+        lambda p, t, i=i: {"a_indices": INDICES[[0, 2, 2, 1]].astype(i), "a_values": p((4,), t), "a_shape": SHAPE.astype(i), "b": p((4, 3), t, "small")} for i in INDEX)),
+    *(listed(op, REALS, lambda p, t: {**sparse(p, t, "a_"), "b_indices": INDICES[1:] + i64(0, 0), "b_values": p((2,), t, "small"), "b_shape": SHAPE})
+      for op in ("SparseSparseMaximum", "SparseSparseMinimum")),
+    *(listed(op, dtypes, *(
+        lambda p, t, a=a, k=k: {**sparse(p, t, "input_"), "reduction_axes": i32(*a), "keep_dims": k}
+        for a in ((0,), (-1,), (0, 1), (), (1, 1)) for k in (False, True)))
+      for op, dtypes in (("SparseReduceSumSparse", NUMBERS), ("SparseReduceMaxSparse", REALS))),
+    listed("SparseSliceGrad", NUMBERS, lambda p, t: {
+        "backprop_val_grad": p((2,), t), "input_indices": INDICES, "input_start": i64(0, 1), "output_indices": INDICES[:2] - i64(0, 1)}),
+    listed("SparseSplit", ("float32", "string"), *(
+        lambda p, t, d=d, n=n: {"split_dim": np.int64(d), **sparse(p, t), "num_split": n} for d, n in ((0, 2), (0, 3), (1, 3), (-1, 1), (-2, 4)))),
+    *(refused(op, ("float32", "int32"), *(
+        lambda p, t, i=i, s=s, d=d: {"sp_indices": np.array(i, np.int64), "sp_values": p((2,), t), "sp_shape": i64(*s), "dense": p(d, t, "nonzero")}
+        for i, s, d in (([[0, 1], [1, 0]], (2, 3), (4, 2, 3)), ([[0, 1], [1, 0]], (2, 3), (2, 2)), ([[0, 1], [5, 0]], (2, 3), (2, 3)), ([[0], [1]], (2, 3), (2, 3)))))
+      for op in ("SparseDenseCwiseAdd", "SparseDenseCwiseMul")),
+    refused("SparseTensorDenseAdd", ("float32",), *(
+        lambda p, t, i=i, s=s, d=d: {"a_indices": np.array(i, np.int64), "a_values": p((2,), t), "a_shape": i64(*s), "b": p(d, t)}
+        for i, s, d in (([[0, 1], [1, 0]], (2, 3), (2, 4)), ([[0, 1], [5, 0]], (2, 3), (2, 3)), ([[0, 1], [1, 0]], (2, 3), (2,)), ([[0], [1]], (2, 3), (2, 3))))),
+    refused("SparseSparseMaximum", ("float32",), lambda p, t: {**sparse(p, t, "a_"), "b_indices": INDICES, "b_values": p((3,), t), "b_shape": i64(4, 4)}),
+    refused("SparseSplit", ("float32",), *(lambda p, t, d=d, n=n: {"split_dim": np.int64(d), **sparse(p, t), "num_split": n} for d, n in ((2, 1), (0, 5), (-3, 2)))),
+    refused("SparseReduceSumSparse", ("float32",), lambda p, t: {**sparse(p, t, "input_"), "reduction_axes": i32(2)}),
+    # Counts.
+    *(listed("DenseCountSparseOutput", ("float32", "float64", "int32", "int64"), *(
+        lambda p, t, s=s, v=v, w=w, l=l, m=m: {"values": p(s, v, "small"), "weights": p(s if w else (0,), t), "binary_output": not w and m == 3, "minlength": l, "maxlength": m}
+        for s in ((9,), (3, 7), (0,), (2, 0)) for w in (False, True) for l, m in ((-1, -1), (9, -1), (-1, 3), (0, 0), (5, 3)))) for v in INDEX),
+    *(listed("SparseCountSparseOutput", ("float32", "int64"), *(
+        lambda p, t, i=i, s=s, w=w, v=v: {"indices": np.array(i, np.int64).reshape(-1, len(s)), "values": np.array([3, 1, 3, 0, 3][:len(i)], v), "dense_shape": i64(*s),
+                                     "weights": p((len(i),) if w else (0,), t), "binary_output": False}
+        for i, s in (([[0, 0], [0, 2], [0, 3], [2, 0], [2, 1]], (4, 5)), ([0, 1, 2, 4], (9,)), ([[2, 0], [0, 1], [2, 1], [0, 0], [2, 4]], (3, 5)), ([[0, 0, 1], [1, 1, 0]], (2, 2, 2)), ([], (3, 3))) for w in (False, True))) for v in INDEX),
+    *(listed("RaggedCountSparseOutput", ("float64", "int32"), *(
+        lambda p, t, s=s, w=w, v=v: {"splits": i64(*s), "values": p((6,), v, "small"), "weights": p((6,) if w else (0,), t), "binary_output": w}
+        for s in ((0, 2, 2, 6), (0, 6)) for w in (False, True))) for v in INDEX),
+    refused("DenseCountSparseOutput", ("float32",), *(
+        lambda p, t, v=v, w=w: {"values": p(v, "int32", "small"), "weights": p(w, t), "binary_output": False} for v, w in (((), ()), ((2, 2, 2), ()), ((3,), (2,)), ((2, 3), (6,)))),
+            lambda p, t: {"values": i32(1, -1), "weights": p((0,), t), "binary_output": False}),
+    refused("RaggedCountSparseOutput", ("float32",), *(
+        lambda p, t, s=s: {"splits": i64(*s), "values": p((6,), "int32", "small"), "weights": p((0,), t), "binary_output": False} for s in ((0,), (), (1, 6), (0, 5), (0, 7)))),
+    refused("SparseCountSparseOutput", ("float32",), *(
+        lambda p, t, i=i, s=s, n=n: {"indices": np.array(i, np.int64), "values": p((n,), "int32", "small"), "dense_shape": i64(*s), "weights": p((0,), t), "binary_output": False}
+        for i, s, n in (([[0, 1], [5, 0]], (2, 3), 2), ([[0, 1], [1, 5]], (2, 3), 2), ([[0, 1], [1, 0]], (2, 3), 3), ([[0, 1], [1, 0]], (2, 3, 1), 2)))),
+    # Ragged tensors by the rows of their values.
+    listed("RaggedFillEmptyRows", ("float32", "string"), *(
+        lambda p, t, r=r, n=n: {"value_rowids": i64(*r), "values": p((len(r),), t), "nrows": np.int64(n), "default_value": p((), t, "small")}
+        for r, n in (((0, 0, 2), 4), ((), 3), ((1, 0, 1), 2)))),
+    listed("RaggedFillEmptyRowsGrad", NUMBERS, lambda p, t: {"reverse_index_map": i64(2, 1), "grad_values": p((4,), t)}),
+    refused("RaggedFillEmptyRows", ("float32",), *(
+        lambda p, t, r=r, n=n: {"value_rowids": i64(*r), "values": p((2,), t), "nrows": np.int64(n), "default_value": p((), t)} for r, n in (((0, 5), 4), ((-1, 0), 2), ((0, 0), 0)))),
 )

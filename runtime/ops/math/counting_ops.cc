@@ -1,5 +1,5 @@
 // Counting values in bins, and what depends on the order of numbers. Kernels:
-// runtime/kernels/cpu/math/bincount.cc and order.cc, nn/top_k.cc.
+// runtime/kernels/cpu/math/bincount.cc, sparse_counts.cc and order.cc, nn/top_k.cc.
 #include "runtime/ops/constant_inputs.h"
 #include "runtime/ops/shape_rules.h"
 
@@ -45,6 +45,51 @@ Status RaggedBincountShape(ShapeContext& ctx) {
   if (splits.has_rank() && splits.has_dim(0) && splits.dim(0) > 0) rows = splits.dim(0) - 1;
   ctx.set_output(0, PartialShape({rows, bins}));
   return OkStatus();
+}
+
+// Indices, values and shape of a sparse tensor of `rank` dimensions.
+void SetSparse(ShapeContext& ctx, int64_t rank) {
+  ctx.set_output(0, PartialShape({PartialShape::kUnknownDim, rank}));
+  ctx.set_output(1, shapes::VectorOf(PartialShape::kUnknownDim));
+  ctx.set_output(2, shapes::VectorOf(rank));
+}
+
+Status DenseCountShape(ShapeContext& ctx) {
+  const PartialShape& values = ctx.input(0);
+  if (values.has_rank() && values.rank() != 1 && values.rank() != 2) {
+    return InvalidArgument("Input must be a 1 or 2-dimensional tensor, not of rank ",
+                           values.rank());
+  }
+  SetSparse(ctx, values.has_rank() ? values.rank() : PartialShape::kUnknownDim);
+  return OkStatus();
+}
+
+Status SparseCountShape(ShapeContext& ctx) {
+  const PartialShape& dense_shape = ctx.input(2);
+  int64_t rank = PartialShape::kUnknownDim;
+  if (dense_shape.has_rank() && dense_shape.rank() == 1 && dense_shape.has_dim(0)) {
+    rank = dense_shape.dim(0) == 1 ? 1 : 2;
+  }
+  SetSparse(ctx, rank);
+  return OkStatus();
+}
+
+Status RaggedCountShape(ShapeContext& ctx) {
+  SetSparse(ctx, 2);
+  return OkStatus();
+}
+
+// Attributes and outputs of the three counts with sparse results.
+OpSchemaBuilder CountSchema(const char* name) {
+  return OpSchemaBuilder(name)
+      .Output("output_indices: int64")
+      .Output("output_values: output_type")
+      .Output("output_dense_shape: int64")
+      .Attr("T: {int32, int64}")
+      .Attr("minlength: int >= -1 = -1")
+      .Attr("maxlength: int >= -1 = -1")
+      .Attr("binary_output: bool")
+      .Attr("output_type: {int32, int64, float, double}");
 }
 
 Status HistogramShape(ShapeContext& ctx) {
@@ -110,6 +155,24 @@ void RegisterCountingOps(OpRegistry& ops) {
               .Shape(BincountShape)
               .Doc("How often each number below size occurs, or the sums of the weights that go "
                    "with it."));
+  ops.Add(CountSchema("DenseCountSparseOutput")
+              .Input("values: T")
+              .Input("weights: output_type")
+              .Shape(DenseCountShape)
+              .Doc("How often each value occurs in each row, or the sums of its weights; sparse."));
+  ops.Add(CountSchema("SparseCountSparseOutput")
+              .Input("indices: int64")
+              .Input("values: T")
+              .Input("dense_shape: int64")
+              .Input("weights: output_type")
+              .Shape(SparseCountShape)
+              .Doc("DenseCountSparseOutput of a sparse tensor."));
+  ops.Add(CountSchema("RaggedCountSparseOutput")
+              .Input("splits: int64")
+              .Input("values: T")
+              .Input("weights: output_type")
+              .Shape(RaggedCountShape)
+              .Doc("DenseCountSparseOutput of a ragged tensor."));
   ops.Add(OpSchemaBuilder("HistogramFixedWidth")
               .Input("values: T")
               .Input("value_range: T")

@@ -1,5 +1,6 @@
 // Sparse and ragged tensors as strings and variants, and ragged tensors. Kernels:
-// runtime/kernels/cpu/sparse/serialize_sparse.cc, runtime/kernels/cpu/ragged.
+// runtime/kernels/cpu/sparse/serialize_sparse.cc and fill_empty_rows.cc,
+// runtime/kernels/cpu/ragged.
 #include "runtime/ops/constant_inputs.h"
 #include "runtime/ops/families.h"
 #include "runtime/ops/shape_rules.h"
@@ -63,6 +64,31 @@ Status RaggedToSparseShape(ShapeContext& ctx) {
   return OkStatus();
 }
 
+Status RaggedFillShape(ShapeContext& ctx) {
+  TFLEET_RETURN_IF_ERROR(ctx.RequireRank(0, 1));
+  TFLEET_RETURN_IF_ERROR(ctx.RequireRank(1, 1));
+  TFLEET_RETURN_IF_ERROR(ctx.RequireRank(2, 0));
+  TFLEET_RETURN_IF_ERROR(ctx.RequireRank(3, 0));
+  const auto rows = shapes::ConstantInteger(ctx, 2);
+  ctx.set_output(0, shapes::VectorOf(kOpen));
+  ctx.set_output(1, shapes::VectorOf(kOpen));
+  ctx.set_output(2, shapes::VectorOf(rows && *rows >= 0 ? *rows : kOpen));
+  ctx.set_output(3, ctx.input(0));
+  return OkStatus();
+}
+Status RaggedFillGradShape(ShapeContext& ctx) {
+  TFLEET_RETURN_IF_ERROR(ctx.RequireRank(0, 1));
+  TFLEET_RETURN_IF_ERROR(ctx.RequireRank(1, 1));
+  ctx.set_output(0, ctx.input(0));
+  ctx.set_output(1, shapes::ScalarShape());
+  return OkStatus();
+}
+Status VariantGradientShape(ShapeContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(PartialShape shape, ctx.InputAsShape(2));
+  ctx.set_output(0, std::move(shape));
+  return OkStatus();
+}
+
 }  // namespace
 
 void RegisterSparseSerialOps(OpRegistry& ops) {
@@ -123,6 +149,36 @@ void RegisterSparseSerialOps(OpRegistry& ops) {
               .Attr(kSplits)
               .Shape(SplitsShape)
               .Doc("The ragged tensor in variants, stacked."));
+  ops.Add(OpSchemaBuilder("RaggedTensorToVariantGradient")
+              .Input("encoded_ragged_grad: variant")
+              .Input("row_splits: Tsplits")
+              .Input("dense_values_shape: int32")
+              .Output("dense_values_grad: Tvalues")
+              .Attr("Tvalues: type")
+              .Attr(kSplits)
+              .Shape(VariantGradientShape)
+              .Doc("The gradient of RaggedTensorToVariant for the values; 0 for rows without."));
+  ops.Add(OpSchemaBuilder("RaggedFillEmptyRows")
+              .Input("value_rowids: int64")
+              .Input("values: T")
+              .Input("nrows: int64")
+              .Input("default_value: T")
+              .Output("output_value_rowids: int64")
+              .Output("output_values: T")
+              .Output("empty_row_indicator: bool")
+              .Output("reverse_index_map: int64")
+              .Attr("T: type")
+              .Shape(RaggedFillShape)
+              .Doc("SparseFillEmptyRows of a ragged tensor, whose rows are given by the numbers of "
+                   "its values' rows."));
+  ops.Add(OpSchemaBuilder("RaggedFillEmptyRowsGrad")
+              .Input("reverse_index_map: int64")
+              .Input("grad_values: T")
+              .Output("d_values: T")
+              .Output("d_default_value: T")
+              .Attr("T: type")
+              .Shape(RaggedFillGradShape)
+              .Doc("The gradient of RaggedFillEmptyRows."));
   ops.Add(OpSchemaBuilder("RaggedTensorToTensor")
               .Input("shape: Tshape")
               .Input("values: T")

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 
+#include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/cpu/list/optional.h"
 #include "runtime/kernels/cpu/list/tensor_list.h"
 #include "runtime/kernels/cpu/math/binary.h"
+#include "runtime/kernels/cpu/ragged/ragged_value.h"
 
 namespace tensorfleet::cpu {
 namespace {
@@ -32,6 +34,11 @@ StatusOr<Variant> ZerosLikeVariant(const Variant& v) {
       TFLEET_ASSIGN_OR_RETURN(component, ZerosLikeTensor(component));
     }
     return Variant(std::make_shared<Optional>(std::move(components), optional->depth()));
+  }
+  if (const std::vector<Tensor>* const parts = RaggedPartsIn(v)) {
+    std::vector<Tensor> zeros = *parts;
+    TFLEET_ASSIGN_OR_RETURN(zeros.back(), ZerosLikeTensor(zeros.back()));
+    return RaggedVariantOf(std::move(zeros));
   }
   return Unimplemented("ZerosLike is not available for variants that hold ", v.value()->TypeName());
 }
@@ -80,6 +87,20 @@ StatusOr<Variant> AddOptionals(const Optional& a, const Optional& b) {
   return Variant(std::make_shared<Optional>(std::move(sums), std::max(a.depth(), b.depth())));
 }
 
+// Ragged tensors of the same splits.
+StatusOr<Variant> AddRagged(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  bool fit = a.size() == b.size();
+  for (size_t i = 0; fit && i + 1 < a.size(); ++i) {
+    fit = a[i].dtype() == b[i].dtype() &&
+          (a[i].dtype() == DType::kInt32 || a[i].dtype() == DType::kInt64) &&
+          IntegersOf(a[i]) == IntegersOf(b[i]);
+  }
+  if (!fit) return InvalidArgument("Cannot add ragged tensors of different splits");
+  std::vector<Tensor> sum = a;
+  TFLEET_ASSIGN_OR_RETURN(sum.back(), AddTensors(a.back(), b.back()));
+  return RaggedVariantOf(std::move(sum));
+}
+
 // `is_unique`: nobody else holds `a`.
 StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, bool is_unique) {
   if (a.is_empty()) return b;
@@ -94,6 +115,9 @@ StatusOr<Variant> AddVariants(const Variant& a, const Variant& b, bool is_unique
     TFLEET_ASSIGN_OR_RETURN(const auto y, OptionalFromVariant(b));
     return AddOptionals(*x, *y);
   }
+  const std::vector<Tensor>* const x = RaggedPartsIn(a);
+  const std::vector<Tensor>* const y = RaggedPartsIn(b);
+  if (x != nullptr && y != nullptr) return AddRagged(*x, *y);
   return Unimplemented("AddN is not available for variants that hold ", a.value()->TypeName());
 }
 

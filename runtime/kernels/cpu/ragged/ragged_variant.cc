@@ -1,11 +1,12 @@
-// RaggedTensorToVariant and RaggedTensorFromVariant: how ragged tensors travel through data sets
-// and maps. Schemas: runtime/ops/sparse/sparse_serial_ops.cc.
+// RaggedTensorToVariant, its gradient and RaggedTensorFromVariant: how ragged tensors travel
+// through data sets and maps. Schemas: runtime/ops/sparse/sparse_serial_ops.cc.
 #include <numeric>
 
 #include "runtime/kernels/cpu/elements.h"
 #include "runtime/kernels/cpu/families.h"
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/cpu/ragged/ragged_input.h"
+#include "runtime/kernels/cpu/ragged/ragged_value.h"
 #include "runtime/kernels/kernel.h"
 #include "runtime/kernels/kernel_registry.h"
 #include "runtime/kernels/types.h"
@@ -14,34 +15,6 @@
 
 namespace tensorfleet::cpu {
 namespace {
-
-constexpr char kTypeName[] = "RaggedTensorVariant";
-
-// Tensors: the splits, outermost first, then the values.
-class RaggedValue final : public VariantValue {
- public:
-  explicit RaggedValue(std::vector<Tensor> parts) : parts_(std::move(parts)) {}
-  std::string TypeName() const override { return kTypeName; }
-  StatusOr<VariantData> Encode() const override { return VariantData{kTypeName, "", parts_}; }
-  const std::vector<Tensor>& parts() const { return parts_; }
-
- private:
-  const std::vector<Tensor> parts_;
-};
-
-const std::vector<Tensor>* PartsIn(const Variant& variant) {
-  if (const auto* value = variant.get<RaggedValue>()) return &value->parts();
-  const auto* encoded = variant.get<EncodedVariant>();
-  if (encoded == nullptr || encoded->data().type_name != kTypeName ||
-      encoded->data().tensors.empty()) {
-    return nullptr;
-  }
-  return &encoded->data().tensors;
-}
-
-Variant VariantOf(std::vector<Tensor> parts) {
-  return Variant(std::make_shared<RaggedValue>(std::move(parts)));
-}
 
 class RaggedToVariant final : public Kernel {
  public:
@@ -59,7 +32,7 @@ class RaggedToVariant final : public Kernel {
       std::vector<Tensor> parts;
       for (int i = 0; i <= rank; ++i) parts.push_back(ctx.input(i));
       if (rank > 0) TFLEET_RETURN_IF_ERROR(ReadRagged(ctx, 0, rank).status());
-      ctx.SetOutput(0, Tensor::Scalar(VariantOf(std::move(parts))));
+      ctx.SetOutput(0, Tensor::Scalar(RaggedVariantOf(std::move(parts))));
       return OkStatus();
     }
     TFLEET_ASSIGN_OR_RETURN(const Ragged ragged, ReadRagged(ctx, 0, rank));
@@ -79,7 +52,7 @@ class RaggedToVariant final : public Kernel {
     if (ragged.splits.empty()) {
       TFLEET_ASSIGN_OR_RETURN(Tensor values, CopiedRows(ragged.values, row, row + 1));
       TFLEET_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(values.shape().dims().subspan(1)));
-      return VariantOf({values.Reshaped(shape)});
+      return RaggedVariantOf({values.Reshaped(shape)});
     }
     int64_t begin = ragged.splits[0][row], end = ragged.splits[0][row + 1];
     std::vector<Tensor> parts;
@@ -93,7 +66,7 @@ class RaggedToVariant final : public Kernel {
       TFLEET_ASSIGN_OR_RETURN(parts.emplace_back(), SplitsTensor(type_, splits));
     }
     TFLEET_ASSIGN_OR_RETURN(parts.emplace_back(), CopiedRows(ragged.values, begin, end));
-    return VariantOf(std::move(parts));
+    return RaggedVariantOf(std::move(parts));
   }
 
   bool is_batched_ = false;
@@ -135,7 +108,7 @@ class RaggedFromVariant final : public Kernel {
 
  private:
   StatusOr<const std::vector<Tensor>*> Component(const Variant& variant, int64_t rank) const {
-    const std::vector<Tensor>* const parts = PartsIn(variant);
+    const std::vector<Tensor>* const parts = RaggedPartsIn(variant);
     if (parts == nullptr) {
       return InvalidArgument("Input Variant element doesn't hold a RaggedTensorVariant");
     }
@@ -220,10 +193,75 @@ class RaggedFromVariant final : public Kernel {
   DType values_type_ = DType::kInvalid, type_ = DType::kInt64;
 };
 
+// The values of the rows' gradients one after the other. A row that nothing depends on has none:
+// its gradient is 0.
+class RaggedToVariantGrad final : public Kernel {
+ public:
+  explicit RaggedToVariantGrad(KernelInit& init) { init.Get("Tvalues", &type_); }
+  Status Compute(KernelContext& ctx) const override {
+    const absl::Span<const Variant> rows = ctx.input(0).values<Variant>();
+    const Integers splits = IntegersOf(ctx.input(1));
+    TFLEET_ASSIGN_OR_RETURN(const Shape shape, ShapeFromInput(ctx.input(2)));
+    if (shape.rank() < 1 && rows.size() != 1) {
+      return InvalidArgument("dense_values_shape must have a first dimension");
+    }
+    if (rows.size() == 1 && !rows[0].is_empty()) {
+      TFLEET_ASSIGN_OR_RETURN(Tensor values, Values(rows[0]));
+      ctx.SetOutput(0, std::move(values));
+      return OkStatus();
+    }
+    TFLEET_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(type_, shape));
+    const int64_t first = shape.rank() == 0 ? 1 : shape.dim(0);
+    const int64_t row_size = first == 0 ? 0 : shape.num_elements() / first;
+    int64_t at = 0;
+    for (size_t i = 0; i < rows.size(); ++i) {
+      int64_t size = 0;
+      if (!rows[i].is_empty()) {
+        TFLEET_ASSIGN_OR_RETURN(const Tensor values, Values(rows[i]));
+        size = values.num_elements();
+        if (size > out.num_elements() - at) return DoNotFit(shape);
+        CopyElements(type_, MutableElementAt(out, at), values.raw(), size);
+      } else {
+        if (i + 1 >= splits.size() || splits[i] < 0 || splits[i + 1] < splits[i] ||
+            splits[i + 1] > first) {
+          return InvalidArgument("row_splits do not say how long row ", i, " is");
+        }
+        size = (splits[i + 1] - splits[i]) * row_size;
+        if (size > out.num_elements() - at) return DoNotFit(shape);
+      }
+      at += size;
+    }
+    if (at != out.num_elements()) return DoNotFit(shape);
+    ctx.SetOutput(0, std::move(out));
+    return OkStatus();
+  }
+
+ private:
+  static Status DoNotFit(const Shape& shape) {
+    return InvalidArgument("the gradients of the rows do not make up dense values of shape ",
+                           shape.ToString());
+  }
+
+  StatusOr<Tensor> Values(const Variant& variant) const {
+    const std::vector<Tensor>* const parts = RaggedPartsIn(variant);
+    if (parts == nullptr) {
+      return InvalidArgument("Input Variant element doesn't hold a RaggedTensorVariant");
+    }
+    if (parts->back().dtype() != type_) {
+      return InvalidArgument("Expected values Tensor dtype: ", DTypeName(type_),
+                             ", found: ", DTypeName(parts->back().dtype()));
+    }
+    return parts->back();
+  }
+
+  DType type_ = DType::kInvalid;
+};
+
 }  // namespace
 
 void RegisterRaggedVariantKernels(KernelRegistry& r) {
   for (const DType type : {DType::kInt32, DType::kInt64}) {
+    r.Add<RaggedToVariantGrad>("RaggedTensorToVariantGradient", kCpu, {{"Tsplits", type}});
     r.Add<RaggedToVariant>("RaggedTensorToVariant", kCpu, {{"Tsplits", type}});
     r.Add<RaggedFromVariant>("RaggedTensorFromVariant", kCpu, {{"Tsplits", type}});
   }

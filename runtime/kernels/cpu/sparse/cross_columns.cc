@@ -1,5 +1,9 @@
 #include "runtime/kernels/cpu/sparse/cross_columns.h"
 
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+
 namespace tensorfleet::cpu {
 namespace {
 
@@ -18,7 +22,10 @@ void FindRows(const Tensor& indices, int64_t rows, CrossColumn* column) {
   }
 }
 
-Status CheckSparse(const Tensor& indices, const Tensor& values, const Tensor& shape, int64_t i) {
+}  // namespace
+
+Status CheckSparseColumn(const Tensor& indices, const Tensor& values, const Tensor& shape,
+                         int64_t i) {
   if (indices.rank() != 2) {
     return InvalidArgument("Input indices should be a matrix but received shape ",
                            indices.shape().ToString(), " at position ", i);
@@ -41,7 +48,12 @@ Status CheckSparse(const Tensor& indices, const Tensor& values, const Tensor& sh
   return OkStatus();
 }
 
-}  // namespace
+CrossColumn SparseColumn(const Tensor& indices, const Tensor& values, int64_t rows) {
+  CrossColumn column;
+  column.values = &values;
+  FindRows(indices, rows, &column);
+  return column;
+}
 
 int64_t NumSparseColumns(KernelInit& init) {
   int64_t columns = 0;
@@ -68,7 +80,7 @@ StatusOr<CrossInput> ReadCrossInput(const KernelContext& ctx, int64_t num_sparse
   for (int i = 0; i < n; ++i) {
     const Tensor& indices = ctx.input(i);
     const Tensor& shape = ctx.input(2 * n + i);
-    TFLEET_RETURN_IF_ERROR(CheckSparse(indices, ctx.input(n + i), shape, i));
+    TFLEET_RETURN_IF_ERROR(CheckSparseColumn(indices, ctx.input(n + i), shape, i));
     TFLEET_RETURN_IF_ERROR(check_rows(shape.values<int64_t>()[0], "position ", i));
     // As many rows as a tensor may have: a table of them is made.
     TFLEET_ASSIGN_OR_RETURN(const Shape rows, Shape::Make({input.rows}));
@@ -82,9 +94,7 @@ StatusOr<CrossInput> ReadCrossInput(const KernelContext& ctx, int64_t num_sparse
     TFLEET_RETURN_IF_ERROR(check_rows(ctx.input(i).dim(0), "dense tensor ", i - 3 * n));
   }
   for (int i = 0; i < n; ++i) {
-    CrossColumn& column = input.columns.emplace_back();
-    column.values = &ctx.input(n + i);
-    FindRows(ctx.input(i), input.rows, &column);
+    input.columns.push_back(SparseColumn(ctx.input(i), ctx.input(n + i), input.rows));
   }
   for (int i = 3 * n; i < end; ++i) {
     CrossColumn& column = input.columns.emplace_back();
@@ -128,6 +138,36 @@ void VisitCrosses(const CrossInput& input, int64_t row,
     }
     if (c == 0) return;
   }
+}
+
+std::string JoinedFeatures(const CrossInput& input, Features features,
+                           absl::string_view separator) {
+  std::string text;
+  for (size_t c = 0; c < features.size(); ++c) {
+    if (c > 0) text.append(separator.data(), separator.size());
+    const CrossColumn& column = input.columns[c];
+    if (column.has_strings()) {
+      text += column.text(features[c]);
+    } else {
+      absl::StrAppend(&text, column.number(features[c]));
+    }
+  }
+  return text;
+}
+
+uint64_t CombinedHash(uint64_t first, uint64_t second) {
+  constexpr uint64_t kMultiplier = 0xc6a4a7935bd1e995;
+  const auto mixed = [](uint64_t v) { return v ^ (v >> 47); };
+  uint64_t result = first ^ kMultiplier;
+  result ^= mixed(second * kMultiplier) * kMultiplier;
+  result *= kMultiplier;
+  result = mixed(result) * kMultiplier;
+  return mixed(result);
+}
+
+int64_t HashBucket(uint64_t hash, int64_t buckets) {
+  return static_cast<int64_t>(
+      hash % static_cast<uint64_t>(buckets > 0 ? buckets : std::numeric_limits<int64_t>::max()));
 }
 
 }  // namespace tensorfleet::cpu

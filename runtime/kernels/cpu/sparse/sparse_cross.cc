@@ -1,10 +1,8 @@
 // SparseCross, SparseCrossV2, SparseCrossHashed: all combinations of the features of several
 // columns, row by row. Schemas and shape rules: runtime/ops/sparse/sparse_cross_ops.cc.
-#include <limits>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "runtime/kernels/cpu/index_input.h"
 #include "runtime/kernels/cpu/sparse/cross_columns.h"
 #include "runtime/kernels/cpu/string/fingerprint.h"
@@ -13,8 +11,6 @@
 
 namespace tensorfleet::cpu {
 namespace {
-
-using Features = absl::Span<const int64_t>;
 
 // Rows of crosses as a sparse matrix, whose values `make(features)` gives.
 template <typename T, typename Make>
@@ -49,36 +45,6 @@ Status SetCrosses(KernelContext& ctx, const CrossInput& input, const Make& make)
   return OkStatus();
 }
 
-std::string Joined(const CrossInput& input, Features features, absl::string_view separator) {
-  std::string text;
-  for (size_t c = 0; c < features.size(); ++c) {
-    if (c > 0) text.append(separator.data(), separator.size());
-    const CrossColumn& column = input.columns[c];
-    if (column.has_strings()) {
-      text += column.text(features[c]);
-    } else {
-      absl::StrAppend(&text, column.number(features[c]));
-    }
-  }
-  return text;
-}
-
-// TensorFlow's way to make one fingerprint of two.
-uint64_t Combined(uint64_t first, uint64_t second) {
-  constexpr uint64_t kMultiplier = 0xc6a4a7935bd1e995;
-  const auto mixed = [](uint64_t v) { return v ^ (v >> 47); };
-  uint64_t result = first ^ kMultiplier;
-  result ^= mixed(second * kMultiplier) * kMultiplier;
-  result *= kMultiplier;
-  result = mixed(result) * kMultiplier;
-  return mixed(result);
-}
-
-int64_t Bucket(uint64_t hash, int64_t buckets) {
-  return static_cast<int64_t>(
-      hash % static_cast<uint64_t>(buckets > 0 ? buckets : std::numeric_limits<int64_t>::max()));
-}
-
 // The first version: `out_type` says whether crosses are texts or hashes, `internal_type` which
 // columns there may be.
 template <typename Out>
@@ -104,17 +70,17 @@ class SparseCross final : public Kernel {
     }
     if constexpr (std::is_same_v<Out, std::string>) {
       return SetCrosses<std::string>(
-          ctx, input, [&](Features features) { return Joined(input, features, "_X_"); });
+          ctx, input, [&](Features features) { return JoinedFeatures(input, features, "_X_"); });
     } else {
       return SetCrosses<int64_t>(ctx, input, [&](Features features) {
         uint64_t hash = key_;
         for (size_t c = 0; c < features.size(); ++c) {
           const CrossColumn& column = input.columns[c];
-          hash = Combined(hash, column.has_strings()
-                                    ? Fingerprint64(column.text(features[c]))
-                                    : static_cast<uint64_t>(column.number(features[c])));
+          hash = CombinedHash(hash, column.has_strings()
+                                        ? Fingerprint64(column.text(features[c]))
+                                        : static_cast<uint64_t>(column.number(features[c])));
         }
-        return Bucket(hash, buckets_);
+        return HashBucket(hash, buckets_);
       });
     }
   }
@@ -138,7 +104,7 @@ class SparseCrossV2 final : public Kernel {
     }
     const std::string& separator = ctx.input(last).scalar<std::string>();
     return SetCrosses<std::string>(
-        ctx, input, [&](Features features) { return Joined(input, features, separator); });
+        ctx, input, [&](Features features) { return JoinedFeatures(input, features, separator); });
   }
   bool IsExpensive() const override { return true; }
 
@@ -180,9 +146,9 @@ class SparseCrossHashed final : public Kernel {
     return SetCrosses<int64_t>(ctx, input, [&](Features features) {
       uint64_t hash = hash_of(input.columns[0], features[0]);
       for (size_t c = 1; c < features.size(); ++c) {
-        hash = Combined(hash, hash_of(input.columns[c], features[c]));
+        hash = CombinedHash(hash, hash_of(input.columns[c], features[c]));
       }
-      return Bucket(hash, buckets.scalar<int64_t>());
+      return HashBucket(hash, buckets.scalar<int64_t>());
     });
   }
   bool IsExpensive() const override { return true; }

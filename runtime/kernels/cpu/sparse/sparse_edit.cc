@@ -1,6 +1,5 @@
-// Sparse tensors taken apart and put together: SparseFillEmptyRows, SparseReshape, SparseReorder,
-// SparseConcat, SparseSlice and gradients. Schemas and shape rules:
-// runtime/ops/sparse/sparse_ops.cc.
+// Sparse tensors taken apart and put together: SparseReshape, SparseReorder, SparseConcat and
+// SparseSlice. Schemas and shape rules: runtime/ops/sparse/sparse_ops.cc.
 #include <string>
 #include <vector>
 
@@ -12,95 +11,6 @@
 
 namespace tensorfleet::cpu {
 namespace {
-
-class SparseFillEmptyRows final : public Kernel {
- public:
-  Status Compute(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(ctx, 0));
-    const Tensor& fallback = ctx.input(3);
-    if (!fallback.shape().is_scalar()) {
-      return InvalidArgument("default_value must be a scalar, saw: ", fallback.shape().ToString());
-    }
-    if (sparse.rank() < 1) return InvalidArgument("Dense shape cannot be empty.");
-    const int64_t rows = sparse.shape.dim(0), rank = sparse.rank();
-    TFLEET_ASSIGN_OR_RETURN(Tensor is_empty, ctx.Allocate(DType::kBool, {rows}));
-    TFLEET_ASSIGN_OR_RETURN(Tensor moved_to, ctx.Allocate(DType::kInt64, {sparse.size()}));
-    // First the number of entries in each row, then where the row's next entry goes.
-    TFLEET_ASSIGN_OR_RETURN(Tensor places, Tensor::Zeros(DType::kInt64, {rows}));
-    const absl::Span<int64_t> place = places.mutable_values<int64_t>();
-    for (int64_t i = 0; i < sparse.size(); ++i) {
-      const int64_t row = sparse.At(i)[0];
-      if (row < 0 || row >= rows) {
-        return InvalidArgument("indices(", i, ", 0) is invalid: ", row, " is not in [0, ", rows,
-                               ")");
-      }
-      ++place[row];
-    }
-    int64_t total = 0;
-    for (int64_t row = 0; row < rows; ++row) {
-      is_empty.mutable_values<bool>()[row] = place[row] == 0;
-      const int64_t count = std::max<int64_t>(1, place[row]);
-      place[row] = total;
-      total += count;
-    }
-    TFLEET_ASSIGN_OR_RETURN(Tensor indices, Tensor::Zeros(DType::kInt64, {total, rank}));
-    TFLEET_ASSIGN_OR_RETURN(Tensor values, ctx.Allocate(sparse.values->dtype(), {total}));
-    const absl::Span<int64_t> to = indices.mutable_values<int64_t>();
-    for (int64_t row = 0; row < rows; ++row) {
-      if (!is_empty.values<bool>()[row]) continue;
-      to[place[row] * rank] = row;
-      CopyElements(values.dtype(), MutableElementAt(values, place[row]), fallback.raw(), 1);
-    }
-    for (int64_t i = 0; i < sparse.size(); ++i) {
-      const absl::Span<const int64_t> at = sparse.At(i);
-      const int64_t target = place[at[0]]++;
-      moved_to.mutable_values<int64_t>()[i] = target;
-      std::copy(at.begin(), at.end(), to.begin() + target * rank);
-      CopyElements(values.dtype(), MutableElementAt(values, target), ElementAt(*sparse.values, i),
-                   1);
-    }
-    ctx.SetOutput(0, std::move(indices));
-    ctx.SetOutput(1, std::move(values));
-    ctx.SetOutput(2, std::move(is_empty));
-    ctx.SetOutput(3, std::move(moved_to));
-    return OkStatus();
-  }
-};
-
-template <typename T>
-class SparseFillEmptyRowsGrad final : public Kernel {
- public:
-  Status Compute(KernelContext& ctx) const override {
-    const Tensor& moved_to = ctx.input(0);
-    const Tensor& gradient = ctx.input(1);
-    if (moved_to.rank() != 1) {
-      return InvalidArgument("reverse_index_map must be a vector, saw: ",
-                             moved_to.shape().ToString());
-    }
-    if (gradient.rank() != 1) {
-      return InvalidArgument("grad_values must be a vector, saw: ", gradient.shape().ToString());
-    }
-    TFLEET_ASSIGN_OR_RETURN(Tensor values, ctx.Allocate(kDTypeOf<T>, moved_to.shape()));
-    TFLEET_ASSIGN_OR_RETURN(Tensor fallback, Tensor::Zeros(kDTypeOf<T>, Shape()));
-    std::vector<bool> was_there(gradient.dim(0));
-    for (int64_t i = 0; i < moved_to.dim(0); ++i) {
-      const int64_t at = moved_to.values<int64_t>()[i];
-      if (at < 0 || at >= gradient.dim(0)) {
-        return InvalidArgument("Elements in reverse index must be in [0, ", gradient.dim(0),
-                               ") but got ", at);
-      }
-      values.template mutable_values<T>()[i] = gradient.values<T>()[at];
-      was_there[at] = true;
-    }
-    T& sum = fallback.template mutable_values<T>()[0];
-    for (int64_t i = 0; i < gradient.dim(0); ++i) {
-      if (!was_there[i]) sum = static_cast<T>(sum + gradient.values<T>()[i]);
-    }
-    ctx.SetOutput(0, std::move(values));
-    ctx.SetOutput(1, std::move(fallback));
-    return OkStatus();
-  }
-};
 
 // The shape that `wanted` asks for, with its -1 filled in, for as many elements as `from` has.
 StatusOr<Shape> Reshaped(const Shape& from, absl::Span<const int64_t> wanted) {
@@ -317,8 +227,6 @@ class SparseSlice final : public Kernel {
 }  // namespace
 
 void RegisterSparseEditKernels(KernelRegistry& r) {
-  r.Add<SparseFillEmptyRows>("SparseFillEmptyRows", kCpu);
-  AddForTypes<SparseFillEmptyRowsGrad>(r, "SparseFillEmptyRowsGrad", Numbers());
   r.Add<SparseReshape>("SparseReshape", kCpu);
   r.Add<SparseReorder>("SparseReorder", kCpu);
   r.Add<SparseConcat>("SparseConcat", kCpu);

@@ -1,5 +1,6 @@
-// Arithmetic on sparse tensors: SparseReduceSum, SparseReduceMax, SparseSoftmax, SparseAdd and its
-// gradient. Schemas and shape rules: runtime/ops/sparse/sparse_ops.cc.
+// Arithmetic on sparse tensors: SparseSoftmax, SparseAdd and its gradient, SparseSparseMaximum and
+// SparseSparseMinimum. Schemas and shape rules: runtime/ops/sparse/sparse_ops.cc and
+// sparse_pair_ops.cc.
 #include <algorithm>
 #include <cmath>
 #include <complex>
@@ -14,61 +15,6 @@
 
 namespace tensorfleet::cpu {
 namespace {
-
-// Into a dense result; what has no entries is 0.
-template <typename T, bool takes_max>
-class SparseReduce final : public Kernel {
- public:
-  explicit SparseReduce(KernelInit& init) { init.Get("keep_dims", &keeps_); }
-  Status Compute(KernelContext& ctx) const override {
-    TFLEET_ASSIGN_OR_RETURN(const SparseInput sparse, ReadSparse(ctx, 0));
-    TFLEET_RETURN_IF_ERROR(CheckInBounds(sparse));
-    const int rank = sparse.rank();
-    std::vector<bool> is_reduced(rank);
-    for (const int64_t axis : IntegersOf(ctx.input(3))) {
-      const int64_t at = NormalizedAxis(axis, rank);
-      if (at < 0) {
-        return InvalidArgument("Invalid reduction dimension ", axis, ", for input with ", rank,
-                               " dimensions.");
-      }
-      is_reduced[at] = true;
-    }
-    std::vector<int64_t> dims;
-    for (int d = 0; d < rank; ++d) {
-      if (!is_reduced[d]) {
-        dims.push_back(sparse.shape.dim(d));
-      } else if (keeps_) {
-        dims.push_back(1);
-      }
-    }
-    TFLEET_ASSIGN_OR_RETURN(const Shape shape, Shape::Make(dims));
-    TFLEET_ASSIGN_OR_RETURN(Tensor out, Tensor::Zeros(kDTypeOf<T>, shape));
-    std::vector<bool> was_met(takes_max ? shape.num_elements() : 0);
-    const absl::Span<T> to = out.template mutable_values<T>();
-    for (int64_t i = 0; i < sparse.size(); ++i) {
-      int64_t at = 0;
-      for (int d = 0; d < rank; ++d) {
-        if (!is_reduced[d]) at = at * sparse.shape.dim(d) + sparse.At(i)[d];
-      }
-      const T value = sparse.values->values<T>()[i];
-      if constexpr (takes_max) {
-        if (!was_met[at] || to[at] < value) to[at] = value;
-        was_met[at] = true;
-      } else {
-        to[at] = static_cast<T>(to[at] + value);
-      }
-    }
-    ctx.SetOutput(0, std::move(out));
-    return OkStatus();
-  }
-
- private:
-  bool keeps_ = false;
-};
-template <typename T>
-using SparseReduceSum = SparseReduce<T, false>;
-template <typename T>
-using SparseReduceMax = SparseReduce<T, true>;
 
 // Over the entries that share all coordinates but the last.
 template <typename T>
@@ -207,11 +153,51 @@ class SparseAddGrad final : public Kernel {
   }
 };
 
+// What one has and the other lacks is compared with 0.
+template <typename T, bool takes_max>
+class SparseExtreme final : public Kernel {
+ public:
+  Status Compute(KernelContext& ctx) const override {
+    TFLEET_ASSIGN_OR_RETURN(const SparseInput a, ReadSparse(ctx, 0));
+    TFLEET_ASSIGN_OR_RETURN(const SparseInput b, ReadSparse(ctx, 3));
+    if (a.shape != b.shape) {
+      return InvalidArgument("Operands' shapes do not match: got ", a.shape.ToString(), " and ",
+                             b.shape.ToString());
+    }
+    TFLEET_RETURN_IF_ERROR(CheckInBounds(a));
+    TFLEET_RETURN_IF_ERROR(CheckInBounds(b));
+    std::vector<int64_t> coordinates;
+    std::vector<T> extremes;
+    Merge(a, b, [&](int64_t i, int64_t j) {
+      const T x = i < 0 ? T(0) : a.values->values<T>()[i];
+      const T y = j < 0 ? T(0) : b.values->values<T>()[j];
+      const absl::Span<const int64_t> at = i < 0 ? b.At(j) : a.At(i);
+      coordinates.insert(coordinates.end(), at.begin(), at.end());
+      if constexpr (takes_max) {
+        extremes.push_back(x < y ? y : x);
+      } else {
+        extremes.push_back(y < x ? y : x);
+      }
+    });
+    const auto total = static_cast<int64_t>(extremes.size());
+    TFLEET_ASSIGN_OR_RETURN(Tensor indices, IndexMatrix(coordinates, total, a.rank()));
+    TFLEET_ASSIGN_OR_RETURN(Tensor values, ctx.Allocate(kDTypeOf<T>, {total}));
+    std::copy(extremes.begin(), extremes.end(), values.template mutable_values<T>().begin());
+    ctx.SetOutput(0, std::move(indices));
+    ctx.SetOutput(1, std::move(values));
+    return OkStatus();
+  }
+};
+template <typename T>
+using SparseMaximum = SparseExtreme<T, true>;
+template <typename T>
+using SparseMinimum = SparseExtreme<T, false>;
+
 }  // namespace
 
 void RegisterSparseMathKernels(KernelRegistry& r) {
-  AddForTypes<SparseReduceSum>(r, "SparseReduceSum", Numbers());
-  AddForTypes<SparseReduceMax>(r, "SparseReduceMax", Reals());
+  AddForTypes<SparseMaximum>(r, "SparseSparseMaximum", Reals());
+  AddForTypes<SparseMinimum>(r, "SparseSparseMinimum", Reals());
   AddForTypes<SparseSoftmax>(r, "SparseSoftmax", Concat<Types<Eigen::half>, FullFloats>());
   using Added = Concat<Concat<FullFloats, SignedInts>, Complexes>;
   ForEachType(Added(), [&](auto tag) {
