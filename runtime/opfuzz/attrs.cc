@@ -126,6 +126,20 @@ void SetTypesOfKernel(Random& random, const TypeConstraints& constraints, const 
   }
 }
 
+// The kinds of RaggedCross' columns, a letter each, as many as there are types.
+void SetColumnOrder(Random& random, tensorflow::NodeDef* def) {
+  auto& attrs = *def->mutable_attr();
+  const auto count = [&](const char* types) { return attrs[types].list().type_size(); };
+  attrs["ragged_splits_types"].mutable_list()->mutable_type()->Resize(count("ragged_values_types"),
+                                                                      tensorflow::DT_INT64);
+  attrs["Nsparse"].set_i(count("sparse_values_types"));
+  std::string order = std::string(count("ragged_values_types"), 'R') +
+                      std::string(count("sparse_values_types"), 'S') +
+                      std::string(count("dense_types"), 'D');
+  if (!order.empty() && random.Percent(50)) std::swap(order.front(), order.back());
+  attrs["input_order"].set_s(order);
+}
+
 }  // namespace
 
 DType RandomPlainType(Random& random) {
@@ -169,6 +183,7 @@ tensorflow::NodeDef RandomNodeDef(Random& random, const OpSchema& schema,
     value->Clear();
     TensorToProto(tensor, value).IgnoreError();
   }
+  if (schema.FindAttr("input_order") != nullptr) SetColumnOrder(random, &def);
   return def;
 }
 
