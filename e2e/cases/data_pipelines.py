@@ -6,6 +6,8 @@ import zlib
 
 import numpy as np
 
+from tensorflow.python.data.experimental.ops.distribute import _LegacyRebatchDataset
+
 from case_tools import tf, v1
 
 D = tf.data.Dataset
@@ -286,6 +288,46 @@ def random_numbers():
     return tf.data.experimental.RandomDataset(seed=4).take(10)
 
 
+def rebatched():
+    return D.range(23).map(lambda x: (x, tf.strings.as_string(x), tf.fill([2], x))).batch(4).rebatch([3, 1, 7])
+
+
+def rebatched_whole():
+    return D.range(23).batch(4).rebatch(5, drop_remainder=True)
+
+
+def rebatched_from_empty_batches():
+    return D.range(6).map(lambda x: tf.range(x)).rebatch([2, 4])
+
+
+def rebatched_with_empty_ones():
+    return D.range(7).map(lambda x: (x, tf.fill([2], x))).batch(3).rebatch([2, 0])
+
+
+def rebatched_in_parallel():
+    return D.range(50).map(lambda x: x * x, num_parallel_calls=3).batch(7, num_parallel_calls=2).rebatch([4, 9]).prefetch(2)
+
+
+def rebatched_scalars():
+    return D.range(3).map(lambda x: v1.placeholder_with_default(x, None)).rebatch(2)
+
+
+def rebatched_of_other_shapes():
+    return D.from_tensor_slices([2, 3, 2]).map(lambda n: tf.zeros([3, n])).rebatch(2)
+
+
+def rebatched_of_unequal_components():
+    return D.range(3).map(lambda x: (tf.range(x), tf.range(2))).rebatch(2)
+
+
+def split_for_replicas():
+    return _LegacyRebatchDataset(D.range(18).map(lambda x: (x, tf.strings.as_string(x))).batch(5), 3)
+
+
+def split_for_more_replicas_than_rows():
+    return _LegacyRebatchDataset(D.range(5).batch(2), 5)
+
+
 def windows():
     d = D.range(11).window(4, shift=3, stride=2)
     return d.flat_map(lambda w: w.batch(4)).batch(1).map(lambda x: tf.reduce_sum(x))
@@ -368,6 +410,15 @@ def _sparse():
 
 def sparse_slices():
     return D.from_tensor_slices(_sparse())
+
+
+def sparse_tensor_slices():
+    return v1.data.Dataset.from_sparse_tensor_slices(_sparse())
+
+
+def sparse_tensor_slices_of_numbers():
+    cube = tf.sparse.SparseTensor(np.array([[1, 0, 2], [1, 1, 0], [3, 0, 0]], np.int64), [1.5, 2.5, 3.5], np.array([5, 2, 3], np.int64))
+    return v1.data.Dataset.from_sparse_tensor_slices(cube).repeat(2)
 
 
 def sparse_batches():

@@ -24,6 +24,7 @@ void RegisterDataKernels(KernelRegistry& kernels) {
   data::RegisterPrefetchKernels(kernels);
   data::RegisterRandomNumbersKernels(kernels);
   data::RegisterRangeKernels(kernels);
+  data::RegisterRebatchKernels(kernels);
   data::RegisterReduceKernels(kernels);
   data::RegisterRepeatKernels(kernels);
   data::RegisterSaveKernels(kernels);

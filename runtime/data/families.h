@@ -26,6 +26,7 @@ void RegisterPassOnKernels(KernelRegistry& kernels);
 void RegisterPrefetchKernels(KernelRegistry& kernels);
 void RegisterRandomNumbersKernels(KernelRegistry& kernels);
 void RegisterRangeKernels(KernelRegistry& kernels);
+void RegisterRebatchKernels(KernelRegistry& kernels);
 void RegisterReduceKernels(KernelRegistry& kernels);
 void RegisterRepeatKernels(KernelRegistry& kernels);
 void RegisterScanKernels(KernelRegistry& kernels);

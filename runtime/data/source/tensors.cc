@@ -1,5 +1,7 @@
-// TensorDataset: its inputs as one element. TensorSliceDataset: their rows. ListDataset: elements
-// one by one.
+// TensorDataset: its inputs as one element. TensorSliceDataset: their rows.
+// SparseTensorSliceDataset: those of a sparse tensor. ListDataset: elements one by one.
+#include <algorithm>
+
 #include "runtime/data/composed.h"
 #include "runtime/data/dataset_kernel.h"
 #include "runtime/data/families.h"
@@ -90,6 +92,31 @@ class Slices final : public Listed {
   const Element components_;
 };
 
+// Rows of a sparse tensor whose entries are ordered by them.
+class SparseSlices final : public Listed {
+ public:
+  // `rows` and `places` are the first column of the indices and the others.
+  SparseSlices(int64_t count, std::vector<int64_t> rows, Tensor places, Tensor values, Tensor shape)
+      : Listed({{DType::kInt64, values.dtype(), DType::kInt64},
+                {{PartialShape::kUnknownDim, places.dim(1)},
+                 {PartialShape::kUnknownDim},
+                 {places.dim(1)}}},
+               count),
+        rows_(std::move(rows)),
+        places_(std::move(places)),
+        values_(std::move(values)),
+        shape_(std::move(shape)) {}
+  void Get(int64_t i, Element* out) const override {
+    const auto [first, last] = std::equal_range(rows_.begin(), rows_.end(), i);
+    const int64_t begin = first - rows_.begin(), end = last - rows_.begin();
+    *out = {places_.Rows(begin, end), values_.Rows(begin, end), shape_};
+  }
+
+ private:
+  const std::vector<int64_t> rows_;
+  const Tensor places_, values_, shape_;
+};
+
 class Elements final : public Listed {
  public:
   Elements(const ElementType& type, Element tensors)
@@ -153,6 +180,56 @@ class SlicesKernel final : public DatasetKernel {
   }
 };
 
+class SparseSlicesKernel final : public DatasetKernel {
+ public:
+  using DatasetKernel::DatasetKernel;
+
+ private:
+  StatusOr<DatasetRef> Make(KernelContext& ctx) const override {
+    const Tensor &indices = ctx.input(0), &values = ctx.input(1), &shape = ctx.input(2);
+    if (indices.rank() != 2) {
+      return InvalidArgument("Input indices must be a matrix. Got: ", indices.shape().ToString());
+    }
+    if (values.rank() != 1) {
+      return InvalidArgument("Input values must be a vector. Got: ", values.shape().ToString());
+    }
+    if (shape.rank() != 1) {
+      return InvalidArgument("Input shape must be a vector. Got: ", shape.shape().ToString());
+    }
+    const int64_t n = indices.dim(0), rank = indices.dim(1);
+    if (values.dim(0) != n) {
+      return InvalidArgument("Number of values must match first dimension of indices. Got ",
+                             values.dim(0), " values, indices shape: ", indices.shape().ToString());
+    }
+    if (shape.dim(0) != rank) {
+      return InvalidArgument("Number of dimensions must match second dimension of indices. Got ",
+                             shape.dim(0),
+                             " dimensions, indices shape: ", indices.shape().ToString());
+    }
+    if (rank == 0) return InvalidArgument("The shape argument requires at least one element.");
+    TFLEET_ASSIGN_OR_RETURN(const Shape dense, Shape::Make(shape.values<int64_t>()));
+    TFLEET_ASSIGN_OR_RETURN(Tensor places, Tensor::Allocate(DType::kInt64, {n, rank - 1}));
+    const int64_t* from = indices.values<int64_t>().data();
+    int64_t* to = places.mutable_values<int64_t>().data();
+    std::vector<int64_t> rows;
+    rows.reserve(n);
+    for (int64_t i = 0; i < n; ++i, from += rank) {
+      if (from[0] < 0 || from[0] >= dense.dim(0)) {
+        return InvalidArgument("entry ", i, " is in row ", from[0], " of ", dense.dim(0));
+      }
+      if (!rows.empty() && from[0] < rows.back()) {
+        return Unimplemented(
+            "The SparseTensor must be ordered in the batch dimension; handling arbitrarily ordered "
+            "input is not currently supported.");
+      }
+      rows.push_back(from[0]);
+      to = std::copy(from + 1, from + rank, to);
+    }
+    return std::make_shared<SparseSlices>(dense.dim(0), std::move(rows), std::move(places), values,
+                                          shape.Rows(1, rank));
+  }
+};
+
 class ListKernel final : public DatasetKernel {
  public:
   using DatasetKernel::DatasetKernel;
@@ -189,6 +266,7 @@ DatasetRef MakeElements(ElementType type, std::vector<Element> elements) {
 
 void RegisterTensorSourceKernels(KernelRegistry& kernels) {
   kernels.Add<TensorKernel>("TensorDataset", kCpu);
+  kernels.Add<SparseSlicesKernel>("SparseTensorSliceDataset", kCpu);
   kernels.Add<SlicesKernel>("TensorSliceDataset", kCpu);
   kernels.Add<ListKernel>("ListDataset", kCpu);
 }

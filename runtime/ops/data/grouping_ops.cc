@@ -118,6 +118,26 @@ void RegisterDataGroupingOps(OpRegistry& ops) {
               .Attr("log_warning: bool = false")
               .Shape(shapes::ScalarOutputs)
               .Doc("The elements without those that fail."));
+  for (const char* name : {"ExperimentalRebatchDataset", "RebatchDataset"}) {
+    ops.Add(OpSchemaBuilder(name)
+                .Input("input_dataset: variant")
+                .Input("num_replicas: int64")
+                .Output("handle: variant")
+                .Attr(kTypes)
+                .Attr(kShapes)
+                .Attr("use_fallback: bool = true")
+                .Shape(shapes::ScalarOutputs)
+                .Doc("Every batch in as many parts."));
+  }
+  ops.Add(OpSchemaBuilder("RebatchDatasetV2")
+              .Input("input_dataset: variant")
+              .Input("batch_sizes: int64")
+              .Input("drop_remainder: bool")
+              .Output("handle: variant")
+              .Attr(kTypes)
+              .Attr(kShapes)
+              .Shape(shapes::ScalarOutputs)
+              .Doc("The rows of batches as batches of other sizes, in turns."));
   ops.Add(OpSchemaBuilder("SamplingDataset")
               .Input("input_dataset: variant")
               .Input("rate: float")

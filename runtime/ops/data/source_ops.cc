@@ -92,6 +92,14 @@ void RegisterDataSourceOps(OpRegistry& ops) {
               .Attr(kMetadata)
               .Shape(shapes::ScalarOutputs)
               .Doc("The components as one element."));
+  ops.Add(OpSchemaBuilder("SparseTensorSliceDataset")
+              .Input("indices: int64")
+              .Input("values: Tvalues")
+              .Input("dense_shape: int64")
+              .Output("handle: variant")
+              .Attr("Tvalues: type")
+              .Shape(shapes::ScalarOutputs)
+              .Doc("The rows of a sparse tensor, each as the three parts of one."));
   ops.Add(OpSchemaBuilder("TensorSliceDataset")
               .Input("components: Toutput_types")
               .Output("handle: variant")
