@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 
 namespace tensorfleet {
 namespace {
@@ -100,6 +101,10 @@ class Apart {
     head.clear_attr();
     for (const char* attr : fused.attrs) CopyAttr(node_, attr, &head);
     CopyAttr(node_, "_class", &head);
+    // The one op among them with a default type; masters leave out what has its default.
+    if (node_.op() == "_MklSwish" && !head.attr().contains("T")) {
+      (*head.mutable_attr())["T"].set_type(tensorflow::DT_FLOAT);
+    }
     next_ = static_cast<size_t>(fused.num_inputs);
     TFLEET_RETURN_IF_ERROR(AddTail());
     if (next_ != data_.size()) return Unknown("more inputs than these ops take");
@@ -198,7 +203,7 @@ class Apart {
     part.set_op(op);
     part.set_device(node_.device());
     part.add_input(std::move(before));
-    CopyAttr(node_, "T", &part);
+    CopyAttr(parts_->front(), "T", &part);
     parts_->push_back(std::move(part));
     return &parts_->back();
   }
@@ -241,6 +246,34 @@ void Follow(const MovedOutputs& moved, bool is_in_function, std::string* input) 
       is_in_function ? pieces.size() == 3 && pieces[1] == found->second.output && pieces[2] == "0"
                      : pieces.size() == 1 || (pieces.size() == 2 && pieces[1] == "0");
   if (is_output_0) *input = found->second.to;
+}
+
+// In TensorFlow each _ParallelConcatUpdate writes a row into the memory of its
+// _ParallelConcatStart, and who waits for all updates reads the start's output. Here an update
+// makes a value: the updates of a start follow each other, and its readers read the last one's.
+void ChainParallelConcats(Nodes* nodes) {
+  absl::flat_hash_map<std::string, std::string> last;  // by the start's name
+  for (const tensorflow::NodeDef& node : *nodes) {
+    if (node.op() == "_ParallelConcatStart") last[node.name()] = node.name();
+  }
+  if (last.empty()) return;
+  const auto start_of = [&](const std::string& input) {
+    const auto found = last.find(absl::StripSuffix(input, ":0"));
+    return found == last.end() ? nullptr : &found->second;
+  };
+  for (tensorflow::NodeDef& node : *nodes) {
+    if (node.op() != "_ParallelConcatUpdate" || node.input_size() == 0) continue;
+    if (std::string* const before = start_of(node.input(0))) {
+      node.set_input(0, *before);
+      *before = node.name();
+    }
+  }
+  for (tensorflow::NodeDef& node : *nodes) {
+    if (node.op() == "_ParallelConcatUpdate") continue;
+    for (std::string& input : *node.mutable_input()) {
+      if (const std::string* const made = start_of(input)) input = *made;
+    }
+  }
 }
 
 bool HasFusedNodes(const Nodes& nodes) {
@@ -289,6 +322,7 @@ bool IsTakenApart(absl::string_view op) {
 }
 
 Status Unfuse(const OpRegistry& ops, tensorflow::GraphDef* graph) {
+  ChainParallelConcats(graph->mutable_node());
   if (HasFusedNodes(graph->node())) {
     MovedOutputs moved;
     TFLEET_RETURN_IF_ERROR(

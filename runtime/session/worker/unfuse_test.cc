@@ -99,6 +99,25 @@ TEST(Unfuse, FollowsFromOneFusedNodeToTheNext) {
                           "b/unfused_1 = Mul(b, a/unfused_1)", "a/unfused_1 = Sqrt(a)"));
 }
 
+TEST(Unfuse, KnowsTheTypeThatAMasterLeavesOut) {
+  tensorflow::GraphDef graph = GraphOf(R"(node { name: "s" op: "_MklSwish" input: "x" })");
+  ASSERT_EQ(UnfuseIt(&graph), OkStatus());
+  EXPECT_EQ(graph.node(0).attr().at("T").type(), tensorflow::DT_FLOAT);
+  EXPECT_EQ(graph.node(1).attr().at("T").type(), tensorflow::DT_FLOAT);
+}
+
+TEST(Unfuse, LetsTheUpdatesOfAParallelConcatFollowEachOther) {
+  tensorflow::GraphDef graph = GraphOf(
+      R"(node { name: "i" op: "Identity" input: "s" input: "^u" input: "^v" }
+         node { name: "u" op: "_ParallelConcatUpdate" input: "s" input: "x" }
+         node { name: "s" op: "_ParallelConcatStart" }
+         node { name: "v" op: "_ParallelConcatUpdate" input: "s:0" input: "y" })");
+  ASSERT_EQ(UnfuseIt(&graph), OkStatus());
+  EXPECT_THAT(Lines(graph.node()),
+              ElementsAre("i = Identity(v, ^u, ^v)", "u = _ParallelConcatUpdate(s, x)",
+                          "s = _ParallelConcatStart()", "v = _ParallelConcatUpdate(u, y)"));
+}
+
 TEST(Unfuse, LeavesAMatMulThatHasAKernelAndTakesOthersApart) {
   tensorflow::GraphDef graph = GraphOf(
       absl::StrCat(R"(node { name: "m" op: "_FusedMatMul" input: "x" input: "w" input: "b" )",
