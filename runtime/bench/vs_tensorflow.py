@@ -52,12 +52,17 @@ def serves(address):
     return False
 
 
+def theirs():
+    """The command of TensorFlow's server."""
+    return [sys.executable, "-c", THEIR_SERVER]
+
+
 class Cluster:
     """The servers of one cluster as processes of one kind: `command` is a list, or None for TensorFlow's."""
 
     def __init__(self, jobs, command):
         self.spec = {j: ["localhost:%d" % free_port() for _ in range(n)] for j, n in jobs.items()}
-        self.command = command or [sys.executable, "-c", THEIR_SERVER]
+        self.command = command or theirs()
         self.tasks = {(j, i): self._start(j, i) for j, n in jobs.items() for i in range(n)}
         self.processes = list(self.tasks.values())
         for addresses in self.spec.values():
