@@ -5,7 +5,7 @@ import time
 import numpy as np
 from tensorflow.python.ops import control_flow_util
 
-from case_tools import config, graph, tf, v1
+from case_tools import graph, tf, v1
 
 STORIES = {}
 PS = ("/job:ps/task:0", "/job:ps/task:1")
@@ -21,6 +21,11 @@ def breaks_servers(tell):
     """Gets a cluster of its own."""
     tell.breaks_servers = True
     return tell
+
+
+def config(**kw):
+    """With time for TensorFlow's servers, which take long to start on a busy machine."""
+    return v1.ConfigProto(operation_timeout_in_ms=300_000, **kw)
 
 
 def session(c, g, **kw):

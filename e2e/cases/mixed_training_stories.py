@@ -3,9 +3,9 @@ that are killed."""
 import tempfile
 
 import numpy as np
-from mixed_stories import PS, WORKER, both_kinds, breaks_servers, numbers, session, story
+from mixed_stories import PS, WORKER, both_kinds, breaks_servers, config, numbers, session, story
 
-from case_tools import Cluster, E, config, graph, tf, v1
+from case_tools import Cluster, E, graph, tf, v1
 
 OPTIMIZERS = {
     "momentum": lambda: v1.train.MomentumOptimizer(0.05, 0.9), "adagrad": lambda: v1.train.AdagradOptimizer(0.1),
