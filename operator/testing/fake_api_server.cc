@@ -2,6 +2,7 @@
 
 #include <thread>
 
+#include "absl/cleanup/cleanup.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -100,6 +101,15 @@ void FakeApiServer::EndWatches() {
 }
 
 void FakeApiServer::SendToWatches(const std::string& plural, const std::string& line) {
+  const auto is_watched = [&] {
+    MutexLock lock(&mu_);
+    return open_watches_[plural] > 0;
+  };
+  // Who has listed may not have begun to watch yet.
+  const http::Deadline end = http::After(std::chrono::seconds(40));
+  while (!is_watched() && std::chrono::steady_clock::now() < end) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
   MutexLock lock(&mu_);
   injected_.push_back({next_injected_++, plural, line});
   store_.Wake();
@@ -277,7 +287,12 @@ void FakeApiServer::ServeWatch(const Target& target, http::ResponseWriter& write
     MutexLock lock(&mu_);
     epoch = watch_epoch_;
     next_injected = next_injected_;
+    ++open_watches_[target.collection.plural];
   }
+  const absl::Cleanup leave = [&] {
+    MutexLock lock(&mu_);
+    --open_watches_[target.collection.plural];
+  };
   const http::Deadline end = http::After(std::chrono::seconds(seconds));
   auto next_bookmark = http::After(options_.bookmark_interval);
   if (!writer.BeginChunks(200, "application/json").ok()) return;

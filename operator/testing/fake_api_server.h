@@ -70,7 +70,8 @@ class FakeApiServer {
   void WarnOfCreations(const std::string& text);
   // Ends all watches the orderly way.
   void EndWatches();
-  // Sends `line` (with its newline added) to every open watch of `plural`; the text is not checked.
+  // Sends `line` (with its newline added) to every open watch of `plural`, and waits for one where
+  // there is none yet; the text is not checked.
   void SendToWatches(const std::string& plural, const std::string& line);
   // Watches send their bytes in pieces of this size, a chunk each; 0 for whole lines.
   void SetWatchPieceSize(size_t bytes);
@@ -108,6 +109,7 @@ class FakeApiServer {
   };
   std::deque<Injected> injected_ ABSL_GUARDED_BY(mu_);
   int64_t next_injected_ ABSL_GUARDED_BY(mu_) = 0;
+  std::map<std::string, int> open_watches_ ABSL_GUARDED_BY(mu_);  // by plural
   std::atomic<bool> stopping_{false};
   std::atomic<bool> expire_watches_{false};
   std::unique_ptr<http::Server> server_;

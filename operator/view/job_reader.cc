@@ -73,8 +73,8 @@ StatusOr<JobFacts> JobReader::Read(const std::string& ns, const std::string& nam
 StatusOr<std::string> JobReader::Log(const std::string& ns, const std::string& pod) {
   TFLEET_RETURN_IF_ERROR(CheckName(ns));
   TFLEET_RETURN_IF_ERROR(CheckName(pod));
-  return client_->Get(
-      absl::StrCat(k8s::ObjectPath("v1", ns, "pods", pod), "/log?tailLines=", kLogLines));
+  return client_->Get(absl::StrCat(k8s::ObjectPath("v1", ns, "pods", pod),
+                                   "/log?limitBytes=", kLogBytes, "&tailLines=", kLogLines));
 }
 
 void JobReader::AddNumbers(JobFacts* facts) {

@@ -16,7 +16,7 @@ namespace tensorfleet::view {
 // Of a job with more, the rest have no numbers.
 inline constexpr size_t kMostTasksAsked = 64;
 // Lines of a log that are read.
-inline constexpr int kLogLines = 500;
+inline constexpr int kLogLines = 500, kLogBytes = 1 << 20;
 
 struct JobPage {
   std::vector<JobRow> jobs;
