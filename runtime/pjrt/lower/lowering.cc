@@ -125,11 +125,17 @@ const LoweringRegistry& Lowerings() {
   static const auto* const all = [] {
     auto* const made = new LoweringRegistry;
     AddMathLowerings(*made);
+    AddTrigonometryLowerings(*made);
+    AddIntegerLowerings(*made);
     AddGradientLowerings(*made);
     AddReductionLowerings(*made);
     AddMatMulLowerings(*made);
+    AddEinsumLowerings(*made);
     AddArrayLowerings(*made);
     AddSliceLowerings(*made);
+    AddSpaceLowerings(*made);
+    AddRearrangeLowerings(*made);
+    AddResizeLowerings(*made);
     AddNnLowerings(*made);
     AddConvLowerings(*made);
     AddPoolLowerings(*made);

@@ -165,11 +165,17 @@ const LoweringRegistry& Lowerings();
 
 // The families.
 void AddMathLowerings(LoweringRegistry& lowerings);
+void AddTrigonometryLowerings(LoweringRegistry& lowerings);
+void AddIntegerLowerings(LoweringRegistry& lowerings);
 void AddGradientLowerings(LoweringRegistry& lowerings);
 void AddReductionLowerings(LoweringRegistry& lowerings);
 void AddMatMulLowerings(LoweringRegistry& lowerings);
+void AddEinsumLowerings(LoweringRegistry& lowerings);
 void AddArrayLowerings(LoweringRegistry& lowerings);
 void AddSliceLowerings(LoweringRegistry& lowerings);
+void AddSpaceLowerings(LoweringRegistry& lowerings);
+void AddRearrangeLowerings(LoweringRegistry& lowerings);
+void AddResizeLowerings(LoweringRegistry& lowerings);
 void AddNnLowerings(LoweringRegistry& lowerings);
 void AddConvLowerings(LoweringRegistry& lowerings);
 void AddPoolLowerings(LoweringRegistry& lowerings);

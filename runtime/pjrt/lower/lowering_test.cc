@@ -12,6 +12,7 @@
 #include <Eigen/Core>
 
 #include "absl/strings/match.h"
+#include "runtime/pjrt/lower/lowering_cases.h"
 #include "runtime/pjrt/testing/compiled_test.h"
 
 namespace tensorfleet::pjrt {
@@ -151,6 +152,13 @@ void AddVolumeCases(std::vector<Case>* cases) {
         {conv("Conv3DBackpropInputV2"), {Ints({2, 5, 4, 6, 3}), filter, Floats(out)}, 1e-4});
     cases->push_back(
         {conv("Conv3DBackpropFilterV2"), {x, Ints({3, 2, 2, 3, 4}), Floats(out)}, 1e-4});
+    const std::vector<int64_t> ksize = {1, 3, 2, 2, 1};
+    const auto pool = [&](const char* op) {
+      return conv(op).Attr("ksize", absl::MakeConstSpan(ksize));
+    };
+    const Shape pooled = padding[0] == 'S' ? Shape({2, 3, 4, 3, 3}) : Shape({2, 2, 3, 3, 3});
+    cases->push_back({pool("AvgPool3D"), {x}});
+    cases->push_back({pool("AvgPool3DGrad"), {Ints({2, 5, 4, 6, 3}), Floats(pooled)}});
   }
 }
 
@@ -461,7 +469,11 @@ bool IsTestedElsewhere(const std::string& op) {
 
 TEST(LoweringTable, HasEveryLowering) {
   std::set<std::string> tested;
-  for (const Case& c : Cases()) tested.insert(c.node.def().op());
+  std::vector<Case> cases = Cases();
+  AddFunctionCases(&cases);
+  AddEinsumCases(&cases);
+  AddSpaceCases(&cases);
+  for (const Case& c : cases) tested.insert(c.node.def().op());
   for (const auto& [op, entry] : Lowerings().entries()) {
     if (IsTestedElsewhere(op)) continue;
     EXPECT_TRUE(tested.count(op)) << op << " has a lowering and no test";
@@ -472,6 +484,21 @@ using LoweringTest = CompiledTest;
 
 TEST_P(LoweringTest, GivesWhatTheKernelGives) {
   for (const Case& c : Cases()) ExpectSameAsKernel(c);
+}
+TEST_P(LoweringTest, GivesWhatTheKernelGivesForFunctions) {
+  std::vector<Case> cases;
+  AddFunctionCases(&cases);
+  for (const Case& c : cases) ExpectSameAsKernel(c);
+}
+TEST_P(LoweringTest, GivesWhatTheKernelGivesForEinsum) {
+  std::vector<Case> cases;
+  AddEinsumCases(&cases);
+  for (const Case& c : cases) ExpectSameAsKernel(c);
+}
+TEST_P(LoweringTest, GivesWhatTheKernelGivesForSpaceAndImages) {
+  std::vector<Case> cases;
+  AddSpaceCases(&cases);
+  for (const Case& c : cases) ExpectSameAsKernel(c);
 }
 INSTANTIATE_TEST_SUITE_P(Plugins, LoweringTest, ::testing::Values(0, 1));
 

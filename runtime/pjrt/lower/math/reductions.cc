@@ -49,6 +49,17 @@ Status Reduce(LoweringContext& ctx, const char* opcode, double initial, bool is_
   return OkStatus();
 }
 
+// The root of the sum of squares.
+Status EuclideanNorm(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Axes axes, AxesOf(ctx));
+  HloBuilder& b = ctx.hlo();
+  const DType dtype = ctx.dtype(0);
+  const Hlo x = b.Convert(ctx.input(0), AccumulatorType(dtype));
+  const Hlo sum = b.Reduce("add", b.Mul(x, x), b.Scalar(x.dtype, 0), axes.reduced);
+  ctx.Set(0, b.Reshape(b.Convert(b.Unary("sqrt", sum), dtype), axes.result));
+  return OkStatus();
+}
+
 Status Sum(LoweringContext& ctx) { return Reduce(ctx, "add", 0); }
 Status Prod(LoweringContext& ctx) { return Reduce(ctx, "multiply", 1); }
 Status Mean(LoweringContext& ctx) { return Reduce(ctx, "add", 0, /*is_mean=*/true); }
@@ -109,6 +120,7 @@ void AddReductionLowerings(LoweringRegistry& r) {
     r.Add(op, lower, {{"T", NumberTypes()}});
   }
   r.Add("Mean", Mean, {{"T", FloatAndComplexTypes()}});
+  r.Add("EuclideanNorm", EuclideanNorm, {{"T", FloatTypes()}});
   r.Add("Max", Max, {{"T", RealTypes()}});
   r.Add("Min", Min, {{"T", RealTypes()}});
   r.Add("All", All);

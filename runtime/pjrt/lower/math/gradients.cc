@@ -26,10 +26,12 @@ Status TanhGrad(LoweringContext& ctx) {
   return OkStatus();
 }
 
+// No gradient has none at 0 either, where its factor is infinite.
 Status SqrtGrad(LoweringContext& ctx) {
   TFLEET_RETURN_IF_ERROR(CheckShapes(ctx));
   HloBuilder& b = ctx.hlo();
-  ctx.Set(0, b.Div(b.Mul(ctx.input(1), 0.5), ctx.input(0)));
+  const Hlo dy = ctx.input(1), zero = b.Full(dy.dtype, dy.shape, 0);
+  ctx.Set(0, b.Select(b.Compare("EQ", dy, zero), zero, b.Div(b.Mul(dy, 0.5), ctx.input(0))));
   return OkStatus();
 }
 
@@ -90,6 +92,27 @@ Status EluGrad(LoweringContext& ctx) {
   return OkStatus();
 }
 
+Status SeluGrad(LoweringContext& ctx) {
+  TFLEET_RETURN_IF_ERROR(CheckShapes(ctx));
+  HloBuilder& b = ctx.hlo();
+  const DType dtype = ctx.dtype(0), wide = AccumulatorType(dtype);
+  const Hlo dy = b.Convert(ctx.input(0), wide), y = b.Convert(ctx.input(1), wide);
+  const Hlo below = b.Mul(dy, b.Add(y, b.Full(wide, y.shape, 1.7580993408473768599)));
+  const Hlo is_below = b.Compare("LT", y, b.Full(wide, y.shape, 0));
+  ctx.Set(0, b.Convert(b.Select(is_below, below, b.Mul(dy, 1.0507009873554804934)), dtype));
+  return OkStatus();
+}
+
+// dy / (1 + |x|)².
+Status SoftsignGrad(LoweringContext& ctx) {
+  TFLEET_RETURN_IF_ERROR(CheckShapes(ctx));
+  HloBuilder& b = ctx.hlo();
+  const DType dtype = ctx.dtype(0), wide = AccumulatorType(dtype);
+  const Hlo divisor = b.Add(b.Unary("abs", b.Convert(ctx.input(1), wide)), 1);
+  ctx.Set(0, b.Convert(b.Div(b.Convert(ctx.input(0), wide), b.Mul(divisor, divisor)), dtype));
+  return OkStatus();
+}
+
 // dy * sigmoid(x).
 Status SoftplusGrad(LoweringContext& ctx) {
   TFLEET_RETURN_IF_ERROR(CheckShapes(ctx));
@@ -107,7 +130,8 @@ void AddGradientLowerings(LoweringRegistry& r) {
       {"InvGrad", ReciprocalGrad},      {"ReciprocalGrad", ReciprocalGrad},
       {"ReluGrad", ReluGrad},           {"Relu6Grad", Relu6Grad},
       {"LeakyReluGrad", LeakyReluGrad}, {"EluGrad", EluGrad},
-      {"SoftplusGrad", SoftplusGrad}};
+      {"SoftplusGrad", SoftplusGrad},   {"SeluGrad", SeluGrad},
+      {"SoftsignGrad", SoftsignGrad}};
   for (const auto& [op, lower] : kOps) r.Add(op, lower, {{"T", FloatTypes()}});
 }
 

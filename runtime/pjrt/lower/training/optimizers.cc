@@ -66,6 +66,13 @@ class Apply {
   Hlo Signed(const Hlo& size, const Hlo& x) {
     return b.Select(b.Compare("LT", x, Full(0)), b.Unary("negate", size), size);
   }
+  // 1, 0 or -1; 0 of NaN.
+  Hlo SignOf(const Hlo& x) {
+    const Hlo below = b.Select(b.Compare("LT", x, Full(0)), Full(-1), Full(0));
+    return b.Select(b.Compare("GT", x, Full(0)), Full(1), below);
+  }
+  // x, or y where that is larger.
+  Hlo Larger(const Hlo& x, const Hlo& y) { return b.Select(b.Compare("LT", x, y), y, x); }
   // What is left of x when it is drawn towards 0 by `by`, where `limit` is above 0.
   Hlo Shrunk(const Hlo& x, const Hlo& by, const Hlo& limit) {
     const Hlo rest = b.Sub(b.Unary("abs", x), by);
@@ -173,6 +180,60 @@ Status Adam(LoweringContext& ctx) {
   const Hlo m =
       a.Flag("use_nesterov") ? b.Add(b.Mul(a.g, a.Rest(3)), b.Mul(a.All(3), a.v[1])) : a.v[1];
   a.v[0] = b.Sub(a.v[0], b.Div(b.Mul(m, a.All(alpha)), b.Add(a.Root(a.v[2]), a.All(5))));
+  a.Store();
+  return OkStatus();
+}
+
+// var m v; beta1_power lr beta1 beta2 epsilon
+Status AdaMax(LoweringContext& ctx) {
+  Apply a(ctx, 3);
+  TFLEET_RETURN_IF_ERROR(a.Load());
+  HloBuilder& b = a.b;
+  const Hlo rate = b.Div(a.scalars[1], b.Sub(b.Scalar(a.g.dtype, 1), a.scalars[0]));
+  a.v[1] = b.Add(a.v[1], b.Mul(b.Sub(a.g, a.v[1]), a.Rest(2)));
+  a.v[2] = a.Larger(b.Mul(a.All(3), a.v[2]), b.Unary("abs", a.g));
+  a.v[0] = b.Sub(a.v[0], b.Mul(a.All(rate), b.Div(a.v[1], b.Add(a.v[2], a.All(4)))));
+  a.Store();
+  return OkStatus();
+}
+
+// var m v vhat; beta1_power beta2_power lr beta1 beta2 epsilon
+Status Amsgrad(LoweringContext& ctx) {
+  Apply a(ctx, 4);
+  TFLEET_RETURN_IF_ERROR(a.Load());
+  HloBuilder& b = a.b;
+  const Hlo one = b.Scalar(a.g.dtype, 1);
+  const Hlo alpha =
+      b.Div(b.Mul(a.scalars[2], a.Root(b.Sub(one, a.scalars[1]))), b.Sub(one, a.scalars[0]));
+  a.v[1] = b.Add(a.v[1], b.Mul(b.Sub(a.g, a.v[1]), a.Rest(3)));
+  a.v[2] = b.Add(a.v[2], b.Mul(b.Sub(b.Mul(a.g, a.g), a.v[2]), a.Rest(4)));
+  a.v[3] = a.Larger(a.v[3], a.v[2]);
+  a.v[0] = b.Sub(a.v[0], b.Div(b.Mul(a.v[1], a.All(alpha)), b.Add(a.Root(a.v[3]), a.All(5))));
+  a.Store();
+  return OkStatus();
+}
+
+// var m; lr alpha sign_decay beta
+Status AddSign(LoweringContext& ctx) {
+  Apply a(ctx, 2);
+  TFLEET_RETURN_IF_ERROR(a.Load());
+  HloBuilder& b = a.b;
+  a.v[1] = b.Add(b.Mul(a.v[1], a.All(3)), b.Mul(a.g, a.Rest(3)));
+  const Hlo agreement = b.Mul(a.All(2), b.Mul(a.SignOf(a.g), a.SignOf(a.v[1])));
+  a.v[0] = b.Sub(a.v[0], b.Mul(b.Mul(a.All(0), b.Add(a.All(1), agreement)), a.g));
+  a.Store();
+  return OkStatus();
+}
+
+// var m; lr logbase sign_decay beta
+Status PowerSign(LoweringContext& ctx) {
+  Apply a(ctx, 2);
+  TFLEET_RETURN_IF_ERROR(a.Load());
+  HloBuilder& b = a.b;
+  a.v[1] = b.Add(b.Mul(a.v[1], a.All(3)), b.Mul(a.g, a.Rest(3)));
+  const Hlo decay = b.Mul(a.All(1), a.All(2));
+  const Hlo power = b.Mul(decay, b.Mul(a.SignOf(a.g), a.SignOf(a.v[1])));
+  a.v[0] = b.Sub(a.v[0], b.Mul(b.Mul(a.All(0), b.Unary("exponential", power)), a.g));
   a.Store();
   return OkStatus();
 }
@@ -327,7 +388,10 @@ void AddOptimizerLowerings(LoweringRegistry& r) {
     }
   };
   const std::pair<const char*, Lowering> kDenseOnly[] = {{"GradientDescent", GradientDescent},
-                                                         {"Adam", Adam}};
+                                                         {"Adam", Adam},
+                                                         {"AdaMax", AdaMax},
+                                                         {"AddSign", AddSign},
+                                                         {"PowerSign", PowerSign}};
   const std::pair<const char*, Lowering> kBothForms[] = {
       {"Momentum", Momentum},
       {"Adagrad", Adagrad},
@@ -347,6 +411,7 @@ void AddOptimizerLowerings(LoweringRegistry& r) {
       add(absl::StrCat(owner, "SparseApply", name), lower);
     }
   }
+  add("ResourceApplyAdamWithAmsgrad", Amsgrad);
   add("ResourceApplyKerasMomentum", KerasMomentum);
   add("ResourceSparseApplyKerasMomentum", KerasMomentum);
 }

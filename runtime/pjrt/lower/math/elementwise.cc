@@ -1,4 +1,4 @@
-// Element-wise math. Powers of whole numbers are left to the host.
+// Element-wise math.
 #include "runtime/pjrt/lower/broadcast.h"
 #include "runtime/pjrt/lower/lowering.h"
 
@@ -53,7 +53,6 @@ TFLEET_BINARY(LogicalOr, "or");
 TFLEET_BINARY(Maximum, "maximum");
 TFLEET_BINARY(Minimum, "minimum");
 TFLEET_BINARY(Mul, "multiply");
-TFLEET_BINARY(Pow, "power");
 TFLEET_BINARY(Sub, "subtract");
 
 template <const char* const* kDirection>
@@ -86,23 +85,59 @@ Status CheckedCompare(LoweringContext& ctx) {
   return kLower(ctx);
 }
 
+// A whole number to a negative power is refused.
+Status Pow(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  HloBuilder& b = ctx.hlo();
+  const Hlo exponent = ctx.input(1);
+  if (IsInteger(exponent.dtype) && shape.num_elements() > 0) {
+    ctx.faults().Add(b.Compare("LT", exponent, b.Full(exponent.dtype, exponent.shape, 0)));
+  }
+  ctx.Set(0, b.BinaryBroadcast("power", ctx.input(0), exponent, shape));
+  return OkStatus();
+}
+
 Status Inv(LoweringContext& ctx) {
   const Hlo x = ctx.input(0);
   ctx.Set(0, ctx.hlo().Div(ctx.hlo().Full(x.dtype, x.shape, 1), x));
   return OkStatus();
 }
 
-Status Xdivy(LoweringContext& ctx, bool is_log) {
+// x times what `factor` makes of y; 0 where x is 0, whatever y is.
+using Factor = Hlo (*)(HloBuilder& b, const Hlo& y);
+Status Xtimes(LoweringContext& ctx, Factor factor) {
   TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
   HloBuilder& b = ctx.hlo();
   const Hlo x = b.BroadcastTo(ctx.input(0), shape), y = b.BroadcastTo(ctx.input(1), shape);
   const Hlo zero = b.Full(x.dtype, shape, 0);
-  const Hlo value = is_log ? b.Mul(x, b.Unary("log", y)) : b.Div(x, y);
+  const Hlo value = factor == nullptr ? b.Div(x, y) : b.Mul(x, factor(b, y));
   ctx.Set(0, b.Select(b.Compare("EQ", x, zero), zero, value));
   return OkStatus();
 }
-Status Xlogy(LoweringContext& ctx) { return Xdivy(ctx, true); }
-Status XdivY(LoweringContext& ctx) { return Xdivy(ctx, false); }
+Status Xdivy(LoweringContext& ctx) { return Xtimes(ctx, nullptr); }
+Status Xlogy(LoweringContext& ctx) {
+  return Xtimes(ctx, [](HloBuilder& b, const Hlo& y) { return b.Unary("log", y); });
+}
+Status Xlog1py(LoweringContext& ctx) {
+  return Xtimes(ctx, [](HloBuilder& b, const Hlo& y) { return b.Unary("log-plus-one", y); });
+}
+
+// 0 where the second argument is 0, whatever the first one is.
+Status MulNoNan(LoweringContext& ctx) {
+  TFLEET_ASSIGN_OR_RETURN(const Shape shape, BroadcastShape(ctx.shape(0), ctx.shape(1)));
+  HloBuilder& b = ctx.hlo();
+  const Hlo x = b.BroadcastTo(ctx.input(0), shape), y = b.BroadcastTo(ctx.input(1), shape);
+  const Hlo zero = b.Full(x.dtype, shape, 0);
+  ctx.Set(0, b.Select(b.Compare("EQ", y, zero), zero, b.Mul(x, y)));
+  return OkStatus();
+}
+
+// What is not finite is refused.
+Status CheckNumerics(LoweringContext& ctx) {
+  ctx.faults().Add(ctx.hlo().Unary("not", ctx.hlo().Unary("is-finite", ctx.input(0))));
+  ctx.Forward(0, 0);
+  return OkStatus();
+}
 
 Status IsInf(LoweringContext& ctx) {
   const Hlo x = ctx.input(0);
@@ -171,6 +206,16 @@ Status Elu(LoweringContext& ctx) {
   const Hlo x = ctx.input(0);
   HloBuilder& b = ctx.hlo();
   ctx.Set(0, b.Select(b.Compare("LT", x, Zero(ctx, x)), b.Unary("exponential-minus-one", x), x));
+  return OkStatus();
+}
+
+Status Selu(LoweringContext& ctx) {
+  HloBuilder& b = ctx.hlo();
+  const DType dtype = ctx.dtype(0);
+  const Hlo x = b.Convert(ctx.input(0), AccumulatorType(dtype));
+  const Hlo below = b.Mul(b.Unary("exponential-minus-one", x), 1.7580993408473768599);
+  const Hlo above = b.Mul(x, 1.0507009873554804934);
+  ctx.Set(0, b.Convert(b.Select(b.Compare("LT", x, Zero(ctx, x)), below, above), dtype));
   return OkStatus();
 }
 
@@ -300,9 +345,9 @@ void AddMathLowerings(LoweringRegistry& r) {
   add({{"Ceil", Ceil},           {"Floor", Floor}, {"IsFinite", IsFinite}, {"Rint", Round},
        {"Round", Round},         {"Atan2", Atan2}, {"Relu", Relu},         {"Relu6", Relu6},
        {"LeakyRelu", LeakyRelu}, {"Elu", Elu},     {"Softsign", Softsign}, {"Softplus", Softplus},
-       {"IsNan", IsNan},         {"IsInf", IsInf}, {"Pow", Pow},           {"DivNoNan", DivNoNan},
+       {"IsNan", IsNan},         {"IsInf", IsInf}, {"MulNoNan", MulNoNan}, {"DivNoNan", DivNoNan},
        {"Expm1", Expm1},         {"Log1p", Log1p}, {"Sigmoid", Sigmoid},   {"Xlogy", Xlogy},
-       {"Xdivy", XdivY},         {"Tan", Tan}},
+       {"Xdivy", Xdivy},         {"Tan", Tan},     {"Xlog1py", Xlog1py},   {"Selu", Selu}},
       FloatTypes());
   add({{"Cos", Cos},
        {"Exp", Exp},
@@ -316,6 +361,7 @@ void AddMathLowerings(LoweringRegistry& r) {
       FloatAndComplexTypes());
   add({{"Abs", Abs},
        {"Sign", Sign},
+       {"Pow", Pow},
        {"SquaredDifference", SquaredDifference},
        {"ClipByValue", ClipByValue}},
       signed_numbers);
@@ -329,7 +375,13 @@ void AddMathLowerings(LoweringRegistry& r) {
        {"Less", Less},
        {"LessEqual", LessEqual}},
       RealTypes());
-  add({{"Add", Add}, {"AddV2", Add}, {"Sub", Sub}, {"Mul", Mul}, {"AddN", AddN}}, NumberTypes());
+  add({{"Add", Add},
+       {"AddV2", Add},
+       {"Sub", Sub},
+       {"Mul", Mul},
+       {"AddN", AddN},
+       {"AccumulateNV2", AddN}},
+      NumberTypes());
   add({{"BitwiseAnd", LogicalAnd},
        {"BitwiseOr", LogicalOr},
        {"BitwiseXor", BitwiseXor},
@@ -340,6 +392,9 @@ void AddMathLowerings(LoweringRegistry& r) {
        {"Select", Select},
        {"SelectV2", SelectV2}},
       AllTypes());
+  for (const char* op : {"CheckNumerics", "CheckNumericsV2"}) {
+    r.Add(op, CheckNumerics, {{"T", FloatTypes()}}).is_light = true;
+  }
   r.Add("LogicalAnd", LogicalAnd);
   r.Add("LogicalOr", LogicalOr);
   r.Add("LogicalNot", LogicalNot);

@@ -1,4 +1,6 @@
-// Pools over rows and columns, and their gradients.
+// Pools over rows and columns, averages over volumes too, and their gradients.
+#include "absl/strings/match.h"
+#include "runtime/graph/volume_attrs.h"
 #include "runtime/graph/window_attrs.h"
 #include "runtime/pjrt/lower/lowering.h"
 
@@ -6,33 +8,46 @@ namespace tensorfleet::pjrt {
 namespace {
 
 struct Pool {
-  std::vector<WindowAxis> axes;  // of all four dimensions
-  Window windows[2];
-  int space[2];
+  std::vector<WindowAxis> axes;  // of all dimensions
+  std::vector<Window> windows;   // by space: planes, rows and columns
+  std::vector<int> space;        // their axes
   Shape output;
 };
 
-StatusOr<Pool> PoolOf(LoweringContext& ctx, const Shape& image) {
-  const StatusOr<WindowAttrs> attrs = ReadWindowAttrs(ctx.node().def());
+template <typename Attrs>
+Status SetWindows(const StatusOr<Attrs>& attrs, const Shape& image, Pool* pool) {
   if (!attrs.ok()) return Unimplemented(attrs.status().message());
-  if (image.rank() != 4 || image.num_elements() == 0) return Unimplemented("no images");
-  Pool pool;
-  pool.axes.resize(4);
   for (const int fixed : {0, attrs->channel_axis()}) {
     if (attrs->ksize[fixed] != 1 || attrs->strides[fixed] != 1) {
       return Unimplemented("a window over batch or channels");
     }
   }
-  std::vector<int64_t> dims(image.dims().begin(), image.dims().end());
-  for (int i = 0; i < 2; ++i) {
-    const int axis = pool.space[i] = attrs->space_axis(i);
+  for (int i = 0; i < image.rank() - 2; ++i) {
+    const int axis = attrs->space_axis(i);
     const StatusOr<Window> window = attrs->AlongSpace(i, image.dim(axis), attrs->ksize[axis]);
     if (!window.ok()) return Unimplemented(window.status().message());
-    pool.windows[i] = *window;
-    const int64_t reach = (window->output - 1) * window->stride + window->size;
-    pool.axes[axis] = {window->size, window->stride, window->before,
-                       reach - window->input - window->before};
-    dims[axis] = window->output;
+    pool->windows.push_back(*window);
+    pool->space.push_back(axis);
+  }
+  return OkStatus();
+}
+
+StatusOr<Pool> PoolOf(LoweringContext& ctx, const Shape& image) {
+  const tensorflow::NodeDef& def = ctx.node().def();
+  const bool is_volume = absl::StrContains(def.op(), "3D");
+  const int rank = is_volume ? 5 : 4;
+  if (image.rank() != rank || image.num_elements() == 0) return Unimplemented("no images");
+  Pool pool;
+  TFLEET_RETURN_IF_ERROR(is_volume ? SetWindows(ReadVolumeAttrs(def), image, &pool)
+                                   : SetWindows(ReadWindowAttrs(def), image, &pool));
+  pool.axes.resize(rank);
+  std::vector<int64_t> dims(image.dims().begin(), image.dims().end());
+  for (size_t i = 0; i < pool.windows.size(); ++i) {
+    const Window& window = pool.windows[i];
+    const int64_t reach = (window.output - 1) * window.stride + window.size;
+    pool.axes[pool.space[i]] = {window.size, window.stride, window.before,
+                                reach - window.input - window.before};
+    dims[pool.space[i]] = window.output;
   }
   TFLEET_ASSIGN_OR_RETURN(pool.output, Shape::Make(dims));
   if (pool.output.num_elements() == 0) return Unimplemented("nothing");
@@ -83,8 +98,8 @@ Status AvgPoolGrad(LoweringContext& ctx) {
   HloBuilder& b = ctx.hlo();
   const Hlo dy = b.Convert(ctx.input(1), AccumulatorType(ctx.dtype(1)));
   const Hlo share = b.Div(dy, Counts(ctx, pool, image, dy.dtype));
-  std::vector<WindowAxis> axes(4);
-  for (int i = 0; i < 2; ++i) {
+  std::vector<WindowAxis> axes(image.rank());
+  for (size_t i = 0; i < pool.windows.size(); ++i) {
     const Window& w = pool.windows[i];
     WindowAxis& axis = axes[pool.space[i]];
     axis.size = w.size;
@@ -100,10 +115,13 @@ Status AvgPoolGrad(LoweringContext& ctx) {
 }  // namespace
 
 void AddPoolLowerings(LoweringRegistry& r) {
+  // MaxPool3DGrad gives to every largest element of a window, which XLA cannot say.
   for (const auto& [op, lower] : {std::pair<const char*, Lowering>{"MaxPool", MaxPool},
                                   {"MaxPoolGrad", MaxPoolGrad},
                                   {"AvgPool", AvgPool},
-                                  {"AvgPoolGrad", AvgPoolGrad}}) {
+                                  {"AvgPoolGrad", AvgPoolGrad},
+                                  {"AvgPool3D", AvgPool},
+                                  {"AvgPool3DGrad", AvgPoolGrad}}) {
     r.Add(op, lower, {{"T", FloatTypes()}});
   }
 }

@@ -22,6 +22,8 @@ Status MatMul(LoweringContext& ctx) {
 // Batch dimensions broadcast; the last two are multiplied.
 Status BatchMatMul(LoweringContext& ctx) {
   const Shape &a = ctx.shape(0), &b = ctx.shape(1);
+  const DType dtype = ctx.node().output_type(0);
+  if (ctx.dtype(0) != dtype || ctx.dtype(1) != dtype) return Unimplemented("mixed types");
   if (a.rank() < 2 || b.rank() < 2) return Unimplemented("operands that are no matrices");
   TFLEET_ASSIGN_OR_RETURN(const Shape batch,
                           BroadcastShape(a.SubShape(0, a.rank() - 2), b.SubShape(0, b.rank() - 2)));
@@ -45,7 +47,7 @@ Status BatchMatMul(LoweringContext& ctx) {
   TFLEET_ASSIGN_OR_RETURN(const Shape result, batch.Concatenated(matrix));
   HloBuilder& h = ctx.hlo();
   ctx.Set(0, h.Dot(h.BroadcastTo(ctx.input(0), whole_a), h.BroadcastTo(ctx.input(1), whole_b), dims,
-                   result, ctx.dtype(0)));
+                   result, dtype));
   return OkStatus();
 }
 
@@ -58,6 +60,8 @@ void AddMatMulLowerings(LoweringRegistry& r) {
   // An adjoint of a complex matrix is more than a transpose.
   r.Add("BatchMatMul", BatchMatMul, {{"T", FloatTypes()}});
   r.Add("BatchMatMulV2", BatchMatMul, {{"T", FloatTypes()}});
+  const std::vector<DType>& floats = FloatTypes();
+  r.Add("BatchMatMulV3", BatchMatMul, {{"Ta", floats}, {"Tb", floats}, {"Tout", floats}});
 }
 
 }  // namespace tensorfleet::pjrt
