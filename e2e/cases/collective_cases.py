@@ -263,6 +263,30 @@ def case_a_worker_that_restarts_finds_its_place_in_the_group():
                 s.close()
 
 
+# --- algorithms -------------------------------------------------------------------------------------------------------
+
+def case_results_are_the_same_bits_everywhere_and_every_time_whatever_the_size():
+    for count, sizes in ((4, (1, 5, 1000, 20_000, 600_000)), (3, (1, 20_000)), (2, (1, 20_000, 2_000_000))):
+        def build(worker):
+            random = np.random.RandomState(worker)
+            feeds = {}
+            sums = []
+            for instance, n in enumerate(sizes, 1):
+                x = v1.placeholder(tf.float32, [n])
+                feeds[x] = random.uniform(-1, 1, n).astype(np.float32)
+                sums.append(collective_ops.all_reduce(x, count, 1, instance, "Add", "Div"))
+            return sums, lambda step: feeds
+        with Workers(count) as c:
+            results = each(c, count, build, steps=2)
+        randoms = [np.random.RandomState(worker) for worker in range(count)]
+        for i, n in enumerate(sizes):
+            mean = sum(random.uniform(-1, 1, n).astype(np.float32).astype(np.float64) for random in randoms) / count
+            assert np.allclose(results[0][0][i], mean, atol=1e-6), (count, n)
+            for steps in results:
+                for step in steps:
+                    assert step[i].tobytes() == results[0][0][i].tobytes(), (count, n)
+
+
 # --- strategies -----------------------------------------------------------------------------------------------------
 
 BATCH = np.arange(24, dtype=np.float32).reshape(8, 3) / 10
@@ -296,14 +320,19 @@ def case_mirrored_strategy_over_cpu_devices_is_one_device_on_the_whole_batch():
 
 
 def mirrored(devices, cross_device):
-    strategy = tf.distribute.MirroredStrategy(devices, cross_device_ops=cross_device)
+    return replicated(tf.distribute.MirroredStrategy(devices, cross_device_ops=cross_device))
+
+
+def replicated(strategy):
+    """The training step of all replicas, each with its share of the batch, and what reads the weights."""
+    count = strategy.num_replicas_in_sync
     with strategy.scope():
         w = v1.get_variable("w", initializer=np.zeros((3, 1), np.float32), use_resource=True)
         optimizer = v1.train.GradientDescentOptimizer(0.1)
 
     def step():
         replica = tf.distribute.get_replica_context().replica_id_in_sync_group
-        x, y = (tf.gather(tf.reshape(t, [2, 4, -1]), replica) for t in (BATCH, TARGETS))
+        x, y = (tf.gather(tf.reshape(t, [count, len(BATCH) // count, -1]), replica) for t in (BATCH, TARGETS))
         loss = tf.reduce_sum((x @ w - y) ** 2) / len(BATCH)
         return optimizer.minimize(loss)
 
@@ -324,6 +353,24 @@ def replicas_with_collectives(devices):
             train.append(w.assign_sub(0.1 * mean).op)
             read.append(w.read_value())
     return train, read
+
+
+def case_one_device_and_central_storage_strategies_are_one_device_on_the_whole_batch():
+    """One keeps variables and work on one device; the other keeps variables on a device that neither replica is on."""
+    devices = ["/job:worker/replica:0/task:0/device:CPU:%d" % i for i in range(3)]
+    for make in (lambda: v1.distribute.OneDeviceStrategy(devices[1]),
+                 lambda: v1.distribute.experimental.CentralStorageStrategy(devices[:2], devices[2])):
+        with Workers(1, cpu_devices=3) as c, graph() as g:
+            strategy = make()
+            train, read = replicated(strategy)
+            where = [v.device for v in v1.global_variables()]
+            assert where == [devices[1 if strategy.num_replicas_in_sync == 1 else 2]], where
+            with c.session(0, g) as s:
+                s.run(v1.global_variables_initializer())
+                for expected in alone():
+                    s.run(train)
+                    for w in s.run(read):
+                        assert np.allclose(w, expected, rtol=1e-5, atol=1e-6), (strategy, w, expected)
 
 
 MULTI_WORKER = """
