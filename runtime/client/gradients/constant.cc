@@ -36,6 +36,9 @@ void RegisterConstantOps(GradientRegistry& registry) {
   // Elements of data sets were not computed from this step's tensors; TensorFlow's client does not
   // go through them either.
   for (const char* op : {"AssertCardinalityDataset",
+                         "RebatchDataset",
+                         "RebatchDatasetV2",
+                         "SparseTensorSliceDataset",
                          "BatchDataset",
                          "BatchDatasetV2",
                          "CacheDataset",
@@ -52,6 +55,7 @@ void RegisterConstantOps(GradientRegistry& registry) {
                          "ExperimentalNonSerializableDataset",
                          "ExperimentalParallelInterleaveDataset",
                          "ExperimentalPrivateThreadPoolDataset",
+                         "ExperimentalRebatchDataset",
                          "ExperimentalScanDataset",
                          "ExperimentalTakeWhileDataset",
                          "ExperimentalUnbatchDataset",
