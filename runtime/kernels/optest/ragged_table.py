@@ -61,21 +61,15 @@ def in_variants(pool: Pool) -> list[Any]:
 
 
 def variant_gradients(pool: Pool) -> list[Any]:
-    """Of rows that all or only some of the result depends on."""
+    """Of rows one by one and of all of them."""
     steps: list[Any] = []
     outer, inner = constant(i64(0, 2, 2, 3)), constant(i64(0, 1, 4, 6))
     for values in (constant(np.arange(6, dtype=np.float32)), constant(np.arange(12).reshape(6, 2).astype(np.float64))):
         shape = tf.shape(values)
         rows = raw.RaggedTensorToVariant(rt_nested_splits=[inner], rt_dense_values=values, batched_input=True)
-        some = tf.zeros_like(rows) if values.dtype == tf.float32 else rows
         whole = raw.RaggedTensorToVariant(rt_nested_splits=[outer, inner], rt_dense_values=values, batched_input=False)
-        missing = tf.concat([tf.reshape(raw.OptionalNone(), [1])[:0], rows[:1], rows[1:]], 0)
         steps += [raw.RaggedTensorToVariantGradient(encoded_ragged_grad=rows, row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype),
-                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=some, row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype),
-                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=missing, row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype),
-                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=whole, row_splits=constant(i64()), dense_values_shape=shape, Tvalues=values.dtype),
-                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=rows, row_splits=inner, dense_values_shape=shape, Tvalues=tf.int32) if values.dtype == tf.float64 else shape,
-                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=raw.AddN(inputs=[rows, rows]), row_splits=inner, dense_values_shape=shape, Tvalues=values.dtype)]
+                  raw.RaggedTensorToVariantGradient(encoded_ragged_grad=whole, row_splits=constant(i64()), dense_values_shape=shape, Tvalues=values.dtype)]
         ragged = tf.RaggedTensor.from_nested_row_splits(values, [np.array([0, 1, 4, 6], np.int64)])
         mapped = tf.map_fn(lambda row: tf.reduce_sum(row * row), ragged, fn_output_signature=values.dtype)
         steps.append(tf.gradients(mapped, values)[0])
