@@ -59,12 +59,17 @@ TEST_F(StringKernels, LengthsAndPartsCountBytesOrCharacters) {
             "pos 5 out of range for string b'abc' at index 0");
 }
 
-TEST_F(StringKernels, SplitsOfUnicodeEncodeAreAVector) {
+TEST_F(StringKernels, ValuesAndSplitsOfUnicodeEncodeAreVectors) {
   const OpNode node = OpNode("UnicodeEncode").Attr("output_encoding", "UTF-8");
   ExpectSame(RunOne(node, {Ints({'a', 'b'}), Tensor::Vector<int64_t>({0, 1, 2})}),
              Strings({"a", "b"}));
   EXPECT_THAT(std::string(Run(node, {Ints({'a'}), Positions(1, {0, 1})}).status().message()),
-              HasSubstr("must be a vector, got shape: [1,2]"));
+              HasSubstr("input_splits must be a vector, got shape: [1,2]"));
+  EXPECT_THAT(std::string(Run(node, {Tensor::Of<int32_t>(Shape({1, 2}), {'a', 'b'}),
+                                     Tensor::Vector<int64_t>({0, 2})})
+                              .status()
+                              .message()),
+              HasSubstr("input_values must be a vector, got shape: [1,2]"));
 }
 
 TEST_F(StringKernels, FullMatchNeedsTheWholeString) {

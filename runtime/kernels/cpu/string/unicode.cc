@@ -54,9 +54,10 @@ class UnicodeEncode final : public Kernel {
   }
   Status Compute(KernelContext& ctx) const override {
     const auto characters = ctx.input(0).values<int32_t>();
-    if (ctx.input(1).rank() != 1) {
-      return InvalidArgument("input_splits must be a vector, got shape: ",
-                             ctx.input(1).shape().ToString());
+    for (const auto& [index, name] : {std::pair{0, "input_values"}, {1, "input_splits"}}) {
+      if (ctx.input(index).rank() == 1) continue;
+      return InvalidArgument(name,
+                             " must be a vector, got shape: ", ctx.input(index).shape().ToString());
     }
     const Integers splits = IntegersOf(ctx.input(1));
     TFLEET_RETURN_IF_ERROR(CheckSplits(splits, ctx.input(0).num_elements()));
